@@ -1,0 +1,48 @@
+# Everything a fresh machine needs is `make` and Python >= 3.11.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+SIZE   ?= full
+STAMP  := $(VENV)/.installed
+
+export WORKBENCH_HOME ?= $(CURDIR)/.workbench
+
+.PHONY: help setup test reproduce lab bench lint lock clean
+
+help:
+	@echo "make reproduce   set up everything and write the reports (SIZE=small for a quick look)"
+	@echo "make test        set up everything and run the tests"
+	@echo "make lab         open JupyterLab on notebooks/"
+	@echo "make bench       measure speed as ratios and write benchmarks/results.json"
+
+setup: $(STAMP)
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Python >= 3.11 is needed; $(PYTHON) is older. Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $(STAMP)
+
+test: $(STAMP)
+	$(BIN)/python -m pytest $(ARGS)
+
+reproduce: $(STAMP)
+	$(BIN)/workbench reproduce --all --size $(SIZE)
+
+lab: $(STAMP)
+	$(BIN)/jupyter lab --notebook-dir=notebooks
+
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks
+
+lint: $(STAMP)
+	$(BIN)/ruff check workbench tests benchmarks
+
+lock: $(STAMP)
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --extra test pyproject.toml -o requirements.lock
+
+clean:
+	rm -rf $(VENV) .workbench reports/*/

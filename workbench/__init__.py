@@ -1,0 +1,37 @@
+"""The ranking workbench: load a collection, search it as published, explain a rank, reproduce a record.
+
+The four moves are one call each and are imported when first used, so that `import workbench` stays cheap:
+
+    import workbench as wb
+    wb.load("pydoc", name="pydoc")
+    result = wb.search("pydoc", "how do I sort a list", variant="adr_0172")
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_LAZY = {
+    "load": "workbench.stores.loader",
+    "collections": "workbench.stores.home",
+    "open_collection": "workbench.retrieval.search",
+    "search": "workbench.retrieval.search",
+    "Query": "workbench.types",
+    "Variant": "workbench.retrieval.variant",
+    "variants": "workbench.retrieval.variants",
+}
+
+__all__ = sorted([*_LAZY, "__version__"])
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__
