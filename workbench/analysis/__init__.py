@@ -1,0 +1,1 @@
+"""Explain, evaluate, compare, and the claims ledger."""

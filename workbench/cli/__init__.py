@@ -1,0 +1,39 @@
+"""The four moves as commands. Each topic file adds its own commands; errors a user can mend end with exit code 2."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import typer
+
+TOPICS = ("load", "search", "reproduce")
+
+app = typer.Typer(
+    name="workbench", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+    help="The ranking workbench: load a collection, search it as published, explain a rank, reproduce a record.",
+)  # fmt: skip
+
+
+@app.callback()
+def _root() -> None:
+    """The ranking workbench."""
+
+
+for _topic in TOPICS:
+    import_module(f"workbench.cli.{_topic}").register(app)
+
+
+def main() -> None:
+    """Run the command line; a WorkbenchError is one line on standard error, never a traceback."""
+    from workbench.errors import WorkbenchError
+    from workbench.text import visible
+
+    try:
+        app()
+    except WorkbenchError as error:
+        print(f"workbench: {visible(str(error))}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("workbench: interrupted; what was complete stays as it was", file=sys.stderr)
+        sys.exit(130)

@@ -1,0 +1,1 @@
+"""Recorded calls: fingerprints, tiers, the cascade and its review queue."""

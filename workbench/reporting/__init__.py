@@ -1,0 +1,1 @@
+"""Charts, widgets, the notebook launcher and self-contained report pages."""

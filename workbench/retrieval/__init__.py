@@ -1,0 +1,1 @@
+"""Candidate policies, channels, fusions, and the named variants."""

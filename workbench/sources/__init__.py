@@ -1,0 +1,1 @@
+"""Readers of real formats, chunking, and replicas of incidents."""

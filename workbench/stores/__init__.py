@@ -1,0 +1,1 @@
+"""Two stores, one truth: DuckDB for what is counted and joined, Qdrant for what the records measured on it."""
