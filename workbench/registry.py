@@ -98,8 +98,15 @@ def make(kind: str, name: str, params: dict[str, Any]) -> Stage:
         value = params.get(key, declared.default)
         if value is inspect.Parameter.empty:
             raise BadParameter(f"{kind} {name!r} needs the parameter {key!r}")
-        bound.append((key, tuple(value) if isinstance(value, list) else value))
+        bound.append((key, _frozen(value)))
     return Stage(kind, name, tuple(bound))
+
+
+def _frozen(value: Any) -> Any:
+    """Lists and mappings as tuples, so that a stage can be hashed and compared."""
+    if isinstance(value, list):
+        return tuple(value)
+    return tuple(sorted(value.items())) if isinstance(value, dict) else value
 
 
 def register(kind: str, name: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Stage]]:

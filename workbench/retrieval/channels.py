@@ -1,0 +1,93 @@
+"""Channels: a query to one ranked list. Each keeps what it read as evidence, under its list's name."""
+
+from __future__ import annotations
+
+from workbench.registry import Stage, register
+from workbench.retrieval.context import Candidates, Context
+from workbench.stores.points import READ_FIELDS
+from workbench.types import Query, Ranking
+
+K1 = 1.2
+B = 0.75
+"""Okapi BM25's usual constants; with them the incident's figures fit (an inference, CLAIMS A03)."""
+
+SEMANTIC_LIMIT = 256
+"""Nearest points that the semantic channel holds (ADR 0172: "among its 256")."""
+
+
+@register("channel")
+def lexical(query: Query, ctx: Context, *, policy: Stage, k1: float = K1, b: float = B) -> Ranking:
+    """The policy's candidates by BM25 over exact corpus-wide document frequencies; ties by point id."""
+    terms = ctx.terms(query)
+    if not terms:
+        return _no_terms(ctx, policy["cap"])
+    candidates = ctx.once(("candidates", policy, tuple(terms)), lambda: policy(query, ctx, terms))
+    ctx.evidence["lexical"] = candidates
+    if candidates.full:
+        ctx.trace.note("lexical", f"the cap ended the reading by {policy.name}", limit=f"cap {candidates.cap}", dropped=None)
+    scores = ctx.once(
+        ("bm25", candidates.ids, tuple(terms), k1, b),
+        lambda: ctx.bm25_of("lexical", candidates.ids, terms, k1, b) if candidates.ids else {},
+    )
+    return Ranking.ordered("lexical", scores)
+
+
+@register("channel")
+def lexical_fields(
+    query: Query, ctx: Context, *, limit: int = SEMANTIC_LIMIT, title_weight: float = 3.0,
+    k1: float = K1, b: float = B,
+) -> Ranking:  # fmt: skip
+    """The best points by BM25F over title and content as separate fields; ties by point id."""
+    return _ranked_by_catalog(
+        query, ctx, limit, "bm25 over fields",
+        lambda terms: ctx.stores.catalog.bm25_fields_top(
+            terms, query.filters, limit, title_weight=title_weight, k1=k1, b=b
+        ),
+    )  # fmt: skip
+
+
+@register("channel")
+def lexical_bm25(
+    query: Query, ctx: Context, *, limit: int = SEMANTIC_LIMIT, k1: float = K1, b: float = B
+) -> Ranking:
+    """The best points by BM25 over the catalog's postings, no candidate cap before it; ties by point id."""
+    return _ranked_by_catalog(
+        query, ctx, limit, "bm25 top",
+        lambda terms: ctx.stores.catalog.bm25_top(terms, query.filters, limit, k1=k1, b=b),
+    )  # fmt: skip
+
+
+@register("channel")
+def lexical_engine_bm25(query: Query, ctx: Context, *, limit: int = SEMANTIC_LIMIT) -> Ranking:
+    """The best points by Qdrant's own full-text BM25; ties by point id."""
+    terms = ctx.terms(query)
+    if not terms:
+        return _no_terms(ctx, limit)
+    found = ctx.once(("engine bm25", limit, tuple(terms)), lambda: ctx.engine_bm25(terms, query, limit))
+    ctx.evidence["lexical"] = Candidates(tuple(p for p, _ in found), ("bm25 in the engine",) * len(found), limit)
+    return Ranking.ordered("lexical", {p.id: s for p, s in found})
+
+
+@register("channel")
+def semantic(query: Query, ctx: Context, *, limit: int = SEMANTIC_LIMIT) -> Ranking:
+    """The nearest points by exact cosine to the query's vector; ties by point id."""
+    found = ctx.once(("nearest", limit, query.normalised), lambda: ctx.nearest(query, limit, READ_FIELDS))
+    ctx.evidence["semantic"] = Candidates(tuple(p for p, _ in found), ("nearest",) * len(found), limit)
+    return Ranking("semantic", tuple(p.id for p, _ in found), tuple(s for _, s in found))
+
+
+def _no_terms(ctx: Context, limit: int) -> Ranking:
+    ctx.trace.note("lexical", "the query has no terms after the stop list")
+    ctx.evidence["lexical"] = Candidates((), (), limit)
+    return Ranking("lexical", (), ())
+
+
+def _ranked_by_catalog(query: Query, ctx: Context, limit: int, note: str, top) -> Ranking:
+    """A ranking made in SQL, its points' payload read from Qdrant so that derived lists can scan it."""
+    terms = ctx.terms(query)
+    if not terms:
+        return _no_terms(ctx, limit)
+    best = ctx.ranked_sql("lexical", note, lambda: top(terms), limit)
+    points = ctx.read("lexical", [i for i, _ in best]) if best else []
+    ctx.evidence["lexical"] = Candidates(tuple(points), (note,) * len(points), limit)
+    return Ranking("lexical", tuple(i for i, _ in best), tuple(s for _, s in best))

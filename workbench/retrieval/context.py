@@ -1,0 +1,153 @@
+"""What a stage may ask: the two stores and the model, every call a span, and a memo that variants share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from workbench.stores.home import Stores
+from workbench.stores.points import READ_FIELDS, Match, Point
+from workbench.trace import Trace, payload_bytes
+from workbench.types import PointId, Query, Span
+
+ID_BYTES = 8
+SCORE_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Points that a policy read, in the order in which it read them, and why each came in.
+
+    `origin[i]` names the read that brought point i ("all terms", "term 2026", "any term"). `counts` are the
+    exact counts that were made; `cap` is the limit that ended the reading, `full` whether it was reached.
+    """
+
+    points: tuple[Point, ...]
+    origin: tuple[str, ...]
+    cap: int
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def ids(self) -> tuple[PointId, ...]:
+        return tuple(p.id for p in self.points)
+
+    @property
+    def full(self) -> bool:
+        return len(self.points) >= self.cap
+
+    def first(self, cap: int) -> Candidates:
+        """The same reading ended at a smaller cap: every policy reads in an order that its cap only cuts."""
+        return replace(self, points=self.points[:cap], origin=self.origin[:cap], cap=cap)
+
+
+@dataclass(slots=True)
+class Context:
+    """One search's view of a collection. `memo` may outlive the search: variants over the same query and filters
+    (the `scope`) share what their stages have in common; a shared stage's spans are told again, marked so."""
+
+    stores: Stores
+    scope: str = ""
+    trace: Trace = field(default_factory=Trace)
+    memo: dict[Any, tuple[Any, tuple[Span, ...]]] = field(default_factory=dict)
+    evidence: dict[str, Any] = field(default_factory=dict)
+
+    def once(self, key: Any, compute: Callable[[], Any]) -> Any:
+        """The value under this key, computed at most once per memo."""
+        key = (self.scope, key)
+        if key in self.memo:
+            value, spans = self.memo[key]
+            self.trace.spans.extend(replace(s, note=(s.note + " shared").strip()) for s in spans)
+            return value
+        mark = self.trace.mark()
+        value = compute()
+        self.memo[key] = (value, self.trace.since(mark))
+        return value
+
+    # -- the query ---------------------------------------------------------------------------------------------
+    def terms(self, query: Query) -> list[str]:
+        """The query's distinct terms, by the collection's own tokenizer."""
+        return self.stores.tokenizer.query_terms(query.normalised)
+
+    def vector(self, query: Query) -> np.ndarray | None:
+        """The query's unit vector, None for a text without a character."""
+        text = query.normalised
+        if not text:
+            self.trace.note("semantic", "the query is empty: there is nothing to embed")
+            return None
+
+        def embed() -> np.ndarray:
+            with self.trace.span("semantic", "embed", "model") as span:
+                span.rows = 1
+                return self.stores.embedder.embed([text])[0]
+
+        return self.once(("vector", text), embed)
+
+    # -- Qdrant ------------------------------------------------------------------------------------------------
+    def scroll(
+        self, stage: str, terms: Sequence[str], match: Match, query: Query, limit: int, fields: Sequence[str]
+    ) -> list[Point]:
+        """The first points in point-id order that hold any / all of the terms within the query's filters."""
+        with self.trace.span(stage, "scroll", "qdrant") as span:
+            found = self.stores.points.scroll(terms, match, query.filters, limit, fields=fields)
+            _told(span, found, limit, f"{match} of {len(terms)} terms")
+        return found
+
+    def count(self, stage: str, terms: Sequence[str], match: Match, query: Query, *, exact: bool = True) -> int:
+        """How many points hold any / all of the terms within the query's filters."""
+        with self.trace.span(stage, "count", "qdrant") as span:
+            span.bytes, span.note = ID_BYTES, " ".join(terms) + ("" if exact else " (approximate)")
+            return self.stores.points.count(terms, match, query.filters, exact=exact)
+
+    def nearest(self, query: Query, limit: int, fields: Sequence[str]) -> list[tuple[Point, float]]:
+        """The nearest points within the query's filters, score descending, then point id."""
+        vector = self.vector(query)
+        if vector is None:
+            return []
+        with self.trace.span("semantic", "query", "qdrant") as span:
+            found = self.stores.points.nearest(vector, query.filters, limit, fields=fields)
+            _told(span, [p for p, _ in found], limit, "nearest")
+        return found
+
+    def engine_bm25(self, terms: Sequence[str], query: Query, limit: int) -> list[tuple[Point, float]]:
+        """The best points by the engine's own BM25 over its text index, with the payload that is read back."""
+        with self.trace.span("lexical", "query", "qdrant") as span:
+            found = self.stores.points.bm25(terms, query.filters, limit, fields=READ_FIELDS)
+            _told(span, [p for p, _ in found], limit, "bm25 in the engine")
+        return found
+
+    def read(self, stage: str, ids: Sequence[PointId]) -> list[Point]:
+        """These points with the payload that is read back."""
+        with self.trace.span(stage, "retrieve", "qdrant") as span:
+            found = self.stores.points.retrieve(ids, fields=READ_FIELDS)
+            _told(span, found, len(ids), "by id")
+        return found
+
+    # -- DuckDB ------------------------------------------------------------------------------------------------
+    def bm25_of(
+        self, stage: str, ids: Sequence[PointId], terms: Sequence[str], k1: float, b: float
+    ) -> dict[PointId, float]:
+        """Exact BM25 scores of the given points; those that hold no term are absent."""
+        with self.trace.span(stage, "sql", "duckdb") as span:
+            found = self.stores.catalog.bm25_of(ids, terms, k1=k1, b=b)
+            span.rows, span.bytes, span.note = len(found), len(found) * (ID_BYTES + SCORE_BYTES), "bm25 of ids"
+        return found
+
+    def ranked_sql(self, stage: str, note: str, call: Callable[[], list[tuple[PointId, float]]], limit: int):
+        """A catalog call that returns (id, score) rows, traced."""
+        with self.trace.span(stage, "sql", "duckdb") as span:
+            found = call()
+            span.rows, span.bytes, span.note = len(found), len(found) * (ID_BYTES + SCORE_BYTES), note
+            if len(found) >= limit:
+                span.limit, span.dropped = f"limit {limit}", None
+        return found
+
+
+def _told(span: Any, points: Sequence[Point], limit: int, note: str) -> None:
+    span.rows, span.note = len(points), note
+    span.bytes = sum(ID_BYTES + payload_bytes(p.payload) for p in points)
+    if len(points) >= limit:
+        # An engine that stops at a limit does not tell how many it left.
+        span.limit, span.dropped = f"limit {limit}", None

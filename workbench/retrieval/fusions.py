@@ -1,0 +1,148 @@
+"""Fusions: ranked lists to one ranking, on our side, with one stated tie rule.
+
+Ties: score descending (compared exactly, not as rounded floats), then best single rank ascending, then point id.
+A fusion returns the fused ranking and each row's contributions by list name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import fsum
+
+from workbench.errors import BadParameter
+from workbench.registry import register
+from workbench.types import PointId, Ranking, point_order
+
+TIE_RULE = "score descending, then best single rank ascending, then point id ascending"
+
+RRF_K = 60
+"""Cormack, Clarke and Büttcher 2009; the records use it. Qdrant's engine counts from 0, so its k = 61 is this."""
+
+MAX_MIN_BONUS = 0.3
+"""The notes search adds 0.3 of the weaker score to the stronger."""
+
+# Two float sums of exact fractions that differ by less than this may be the same fraction, or swapped.
+_NEAR = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """A fused ranking with what each list added to each row; `math.fsum` of a row's parts is its score."""
+
+    ranking: Ranking
+    contributions: Mapping[PointId, Mapping[str, float]]
+
+
+@register("fusion")
+def rrf(
+    lists: Sequence[Ranking], *, k: float = RRF_K, weights: tuple[tuple[str, float], ...] = ()
+) -> Fused:
+    """Reciprocal rank fusion: score = Σ weight / (k + rank), ranks 1-based, lists not named weigh 1."""
+    weight = _weights(lists, k, weights)
+    parts: dict[PointId, dict[str, float]] = {}
+    for ranking in lists:
+        w = weight[ranking.name]
+        if w == 0:
+            continue
+        for rank, point_id in enumerate(ranking.ids, 1):
+            parts.setdefault(point_id, {})[ranking.name] = w / (k + rank)
+    ranks = {r.name: r.ranks() for r in lists}
+
+    def exact(point_id: PointId) -> Fraction:
+        return sum(
+            (Fraction(weight[n]) / (Fraction(k) + ranks[n][point_id]) for n in parts[point_id]), Fraction(0)
+        )
+
+    return _fused(f"rrf(k={k:g})", parts, lists, exact)
+
+
+@register("fusion")
+def max_min(lists: Sequence[Ranking], *, bonus: float = MAX_MIN_BONUS) -> Fused:
+    """max + bonus × min of the lexical score over the best lexical score, and the raw cosine (notes search).
+
+    Lists other than `lexical` and `semantic` take no part. Range 0 to 1 + bonus for scores of at least 0.
+    """
+    parts: dict[PointId, dict[str, float]] = {}
+    for ranking in lists:
+        if ranking.name not in ("lexical", "semantic"):
+            continue
+        top = max(ranking.scores, default=0.0) if ranking.name == "lexical" else 1.0
+        for point_id, score in zip(ranking.ids, ranking.scores, strict=True):
+            parts.setdefault(point_id, {})[ranking.name] = score / top if top > 0 else 0.0
+    for row in parts.values():
+        if len(row) == 2:
+            weaker = min(row, key=lambda n: (row[n], n))
+            row[weaker] *= bonus
+    return _fused(f"max_min(bonus={bonus:g})", parts, lists, None)
+
+
+@register("fusion")
+def verbatim_first(lists: Sequence[Ranking], *, k: float = RRF_K) -> Fused:
+    """Rows of the verbatim list first, outright, in its order; the rest by RRF: ADR 0172's rejected alternative.
+
+    A row of the verbatim list gains a constant larger than any RRF sum; its part is named `verbatim`.
+    """
+    first = next((r for r in lists if r.name == "verbatim"), Ranking("verbatim", (), ()))
+    rest = [r for r in lists if r.name != "verbatim"]
+    parts = {i: dict(row) for i, row in rrf(k=k)(rest).contributions.items()} if rest else {}
+    step = len(rest) / (k + 1) + 1.0
+    for place, point_id in enumerate(reversed(first.ids), 1):
+        parts.setdefault(point_id, {})["verbatim"] = step * place
+    return _fused(f"verbatim_first(k={k:g})", parts, lists, None)
+
+
+@register("fusion")
+def single(lists: Sequence[Ranking], *, name: str) -> Fused:
+    """One list as it is: lexical and semantic mode, and each list judged alone."""
+    ranking = next((r for r in lists if r.name == name), Ranking(name, (), ()))
+    parts = {i: {name: s} for i, s in zip(ranking.ids, ranking.scores, strict=True)}
+    return Fused(ranking, parts)
+
+
+def _weights(
+    lists: Sequence[Ranking], k: float, weights: tuple[tuple[str, float], ...]
+) -> dict[str, float]:
+    if k < 0:
+        raise BadParameter(f"RRF needs k of at least 0, not {k:g}")
+    given = dict(weights)
+    if any(w < 0 for w in given.values()):
+        raise BadParameter(f"a list's weight must be at least 0: {given}")
+    names = [r.name for r in lists]
+    if len(set(names)) != len(names):
+        raise BadParameter(f"two lists have the same name: {names}", do="Give each list its own name")
+    return {n: given.get(n, 1) for n in names}
+
+
+def _fused(
+    name: str, parts: Mapping[PointId, Mapping[str, float]], lists: Sequence[Ranking],
+    exact: Callable[[PointId], Fraction] | None,
+) -> Fused:  # fmt: skip
+    """Order the rows. fsum is independent of the lists' order; sums that nearly touch are compared exactly."""
+    best: dict[PointId, int] = {}
+    for ranking in lists:
+        for rank, point_id in enumerate(ranking.ids, 1):
+            best[point_id] = min(rank, best.get(point_id, rank))
+    scores = {i: fsum(row.values()) for i, row in parts.items()}
+    ids = sorted(scores, key=lambda i: (-scores[i], best[i], point_order(i)))
+    if exact is not None:
+        ids = _settle(ids, scores, best, exact)
+    return Fused(Ranking(name, tuple(ids), tuple(scores[i] for i in ids), TIE_RULE), parts)
+
+
+def _settle(
+    ids: list[PointId], scores: Mapping[PointId, float], best: Mapping[PointId, int],
+    exact: Callable[[PointId], Fraction],
+) -> list[PointId]:  # fmt: skip
+    """Re-sort each run of nearly equal float sums by the exact sums."""
+    out: list[PointId] = []
+    start = 0
+    for end in range(1, len(ids) + 1):
+        if end == len(ids) or scores[ids[end - 1]] - scores[ids[end]] > _NEAR:
+            run = ids[start:end]
+            if len(run) > 1:
+                run.sort(key=lambda i: (-exact(i), best[i], point_order(i)))
+            out += run
+            start = end
+    return out

@@ -1,0 +1,80 @@
+"""A variant: a named composition of stages. It is data: it prints as a plan, hashes, and compares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from workbench.errors import BadParameter
+from workbench.registry import Stage, entries, lookup
+from workbench.retrieval.fusions import single
+from workbench.types import Mode, content_hash
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """Channels to lists, derived lists from what the channels read, one fusion over all of them.
+
+    `lexical` and `semantic` are the two channels that the modes name; `own` are further channels, in hybrid
+    mode only, and so are `derived` lists. The order of the lists (lexical, semantic, own, derived) changes
+    no fused rank.
+    """
+
+    name: str
+    fusion: Stage
+    lexical: Stage | None = None
+    semantic: Stage | None = None
+    own: tuple[Stage, ...] = ()
+    derived: tuple[Stage, ...] = ()
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        if self.lexical is None and self.semantic is None and not self.own:
+            raise BadParameter(f"variant {self.name!r} has no channel", do="Give it at least one")
+
+    def stages(self, mode: Mode) -> tuple[tuple[Stage, ...], tuple[Stage, ...], Stage]:
+        """(channels, derived, fusion) of a mode. Raises BadParameter where the mode's channel is missing."""
+        if mode == "hybrid":
+            channels = tuple(s for s in (self.lexical, self.semantic, *self.own) if s is not None)
+            return channels, self.derived, self.fusion
+        channel = self.lexical if mode == "lexical" else self.semantic
+        if channel is None:
+            raise BadParameter(f"variant {self.name!r} has no {mode} channel")
+        return (channel,), (), single(name=mode)
+
+    def plan(self) -> str:
+        """The composition as lines of text, as it runs."""
+        lines = [f"{self.name}" + (f"  [{self.source}]" if self.source else "")]
+        for label, stage in (("lexical", self.lexical), ("semantic", self.semantic)):
+            if stage is not None:
+                lines.append(f"  {label:<9} {stage}")
+        lines += [f"  {'own':<9} {s}" for s in self.own]
+        lines += [f"  {'derived':<9} {s}" for s in self.derived]
+        return "\n".join([*lines, f"  {'fusion':<9} {self.fusion}"])
+
+    @property
+    def hash(self) -> str:
+        """Of the composition alone: two names for the same stages have the same hash."""
+        return content_hash([str(s) for s in (self.lexical, self.semantic, *self.own, *self.derived, self.fusion)])
+
+    def replace(self, **changes: Any) -> Variant:
+        """A new variant with some fields changed."""
+        return replace(self, **changes)
+
+
+def variant(spec: str | Variant, **params: Any) -> Variant:
+    """A registered variant by name with its knobs (`variant("adr_0172", cap=512)`), or the one given."""
+    if isinstance(spec, Variant):
+        return spec
+    entry = lookup("variant", spec)
+    for given in params:
+        if given not in entry.parameters:
+            raise BadParameter(
+                f"variant {spec!r} has no knob {given!r}", do=f"It has: {', '.join(entry.parameters) or 'none'}"
+            )
+    return entry.function(**params)
+
+
+def known() -> dict[str, str]:
+    """Every registered variant's name and law, in the order of registration."""
+    return {name: entry.law for name, entry in entries("variant").items()}
