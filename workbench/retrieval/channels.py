@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from workbench.bm25 import K1, B
 from workbench.registry import Stage, register
 from workbench.retrieval.context import Candidates, Context
 from workbench.stores.points import READ_FIELDS
 from workbench.types import Query, Ranking
-
-K1 = 1.2
-B = 0.75
-"""Okapi BM25's usual constants; with them the incident's figures fit (an inference, CLAIMS A03)."""
 
 SEMANTIC_LIMIT = 256
 """Nearest points that the semantic channel holds (ADR 0172: "among its 256")."""

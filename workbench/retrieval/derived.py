@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from workbench.bm25 import K1, B
 from workbench.registry import register
-from workbench.retrieval.channels import K1, B
 from workbench.retrieval.context import Context
 from workbench.stores.points import Point
 from workbench.text import verbatim_key

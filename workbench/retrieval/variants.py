@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 from workbench.registry import register
-from workbench.retrieval.channels import SEMANTIC_LIMIT, lexical, semantic
-from workbench.retrieval.derived import verbatim
-from workbench.retrieval.fusions import RRF_K, rrf
-from workbench.retrieval.policies import CANDIDATE_CAP, all_terms_then_rarest, any_term
+from workbench.retrieval.channels import (
+    SEMANTIC_LIMIT,
+    lexical,
+    lexical_bm25,
+    lexical_engine_bm25,
+    lexical_fields,
+    semantic,
+)
+from workbench.retrieval.derived import all_terms, verbatim
+from workbench.retrieval.fusions import RRF_K, rrf, verbatim_first
+from workbench.retrieval.policies import (
+    CANDIDATE_CAP,
+    all_terms_then_by_id,
+    all_terms_then_commonest,
+    all_terms_then_rarest,
+    any_term,
+    by_bm25,
+    rarest_first,
+)
 from workbench.retrieval.variant import Variant, known, variant
 
 __all__ = ["adr_0005", "adr_0172", "known", "variant"]
@@ -32,3 +47,113 @@ def adr_0172(
         "adr_0172", rrf(k=k), lexical(policy=all_terms_then_rarest(cap=cap)), semantic(limit=semantic_limit),
         derived=(verbatim(),), source="ADR 0172, Decision",
     )  # fmt: skip
+
+
+def _amended(name: str, source: str, *, policy=None, fusion=None, derived=None, channel=None) -> Variant:
+    """ADR 0172 with one part exchanged: what every alternative of the record is."""
+    base = adr_0172.entry.function()
+    return base.replace(
+        name=name, source=source, fusion=fusion or base.fusion,
+        lexical=channel or (lexical(policy=policy) if policy else base.lexical),
+        derived=base.derived if derived is None else derived,
+    )  # fmt: skip
+
+
+@register("variant")
+def two_lists(*, cap: int = CANDIDATE_CAP, k: float = RRF_K) -> Variant:
+    """ADR 0172's candidates without the third list: its first rejected alternative."""
+    return _amended(
+        "two_lists", "ADR 0172, Rejected 1", policy=all_terms_then_rarest(cap=cap), fusion=rrf(k=k), derived=()
+    )
+
+
+@register("variant")
+def cap_n(*, cap: int = 1024) -> Variant:
+    """ADR 0005 with a larger candidate cap: the second rejected alternative."""
+    return adr_0005.entry.function(cap=cap).replace(name="cap_n", source="ADR 0172, Rejected 2")
+
+
+@register("variant")
+def third_list_all_terms() -> Variant:
+    """A third list of the points that hold every term, in place of the verbatim one: the third rejected alternative."""
+    return _amended("third_list_all_terms", "ADR 0172, Rejected 3", derived=(all_terms(),))
+
+
+@register("variant")
+def verbatim_outright() -> Variant:
+    """Verbatim matches first, outright: the fourth rejected alternative."""
+    return _amended("verbatim_outright", "ADR 0172, Rejected 4", fusion=verbatim_first())
+
+
+@register("variant")
+def verbatim_weighted(*, weight: float = 0.5) -> Variant:
+    """The verbatim list weighted lower: the remedy of the record's third condition."""
+    return _amended(
+        "verbatim_weighted", "ADR 0172, Invalidation 3", fusion=rrf(weights=(("verbatim", weight),))
+    )
+
+
+@register("variant")
+def verbatim_titles() -> Variant:
+    """The verbatim list only for queries shaped like titles and identifiers: the other remedy of that condition."""
+    return _amended("verbatim_titles", "ADR 0172, Invalidation 3", derived=(verbatim(titles_only=True),))
+
+
+@register("variant")
+def all_terms_by_id() -> Variant:
+    """A partial fix: points with every term, then any term by point id."""
+    return _amended("all_terms_by_id", "half of ADR 0172", policy=all_terms_then_by_id())
+
+
+@register("variant")
+def all_terms_commonest() -> Variant:
+    """A partial fix: points with every term, then the commonest terms first."""
+    return _amended("all_terms_commonest", "half of ADR 0172", policy=all_terms_then_commonest())
+
+
+@register("variant")
+def rarest_without_all_terms() -> Variant:
+    """A partial fix: the rarest term first, without reading the points with every term."""
+    return _amended("rarest_without_all_terms", "half of ADR 0172", policy=rarest_first())
+
+
+@register("variant")
+def counts_approximate() -> Variant:
+    """ADR 0172 with approximate counts: a remedy of the record's second condition."""
+    return _amended(
+        "counts_approximate", "ADR 0172, Invalidation 2", policy=all_terms_then_rarest(counts="approximate")
+    )
+
+
+@register("variant")
+def counts_rarest(*, counted: int = 3) -> Variant:
+    """ADR 0172 counting only the terms that are rarest in the whole collection: the other remedy of that condition."""
+    return _amended(
+        "counts_rarest", "ADR 0172, Invalidation 2", policy=all_terms_then_rarest(counted=counted)
+    )
+
+
+@register("variant")
+def bm25_order() -> Variant:
+    """BM25 as candidate order, the verbatim list kept: half of the record's first condition."""
+    return _amended("bm25_order", "ADR 0172, Invalidation 1", policy=by_bm25())
+
+
+@register("variant")
+def bm25_ranking() -> Variant:
+    """BM25 from the catalog in place of the candidate order and the third list: the first condition followed."""
+    return _amended("bm25_ranking", "ADR 0172, Invalidation 1", channel=lexical_bm25(), derived=())
+
+
+@register("variant")
+def bm25_engine() -> Variant:
+    """Qdrant's own full-text BM25 in place of the candidate order and the third list: the first condition as worded."""
+    return _amended("bm25_engine", "ADR 0172, Invalidation 1", channel=lexical_engine_bm25(), derived=())
+
+
+@register("variant")
+def bm25_fields(*, title_weight: float = 3.0) -> Variant:
+    """BM25 over title and content as separate fields, no third list."""
+    return _amended(
+        "bm25_fields", "ADR 0172, Invalidation 1", channel=lexical_fields(title_weight=title_weight), derived=()
+    )
