@@ -1,0 +1,182 @@
+"""The embedded Qdrant engine as Points: a shard in this process, no server."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import NotAvailable, WorkbenchError
+from workbench.stores.edge_seal import DamagedPoints, Seal, read_seal
+from workbench.stores.file_lock import exclusive
+from workbench.stores.points import READ_FIELDS, TERMS_FIELD, Match, Point
+from workbench.stores.qdrant_filters import edge_filter, filter_json
+from workbench.stores.tie_cut import Scored, best
+from workbench.stores.vector_check import check_query_vector
+from workbench.types import PointId
+
+# Opening takes under a second at 385,000 points; the wait is for other processes that open the same shard.
+OPEN_WAIT_SECONDS = 60.0
+
+
+class EngineFault(WorkbenchError):
+    """The engine refused a call or failed in it; carries the engine's own words."""
+
+
+class EdgePoints:
+    """One complete shard, open for reading. Any number of processes may read the same one, each opening it itself.
+
+    Search is exact: there is no graph. Every call holds Python's lock until it returns, so threads wait for one
+    another, and Ctrl-C comes after the call. Orders and ties are those that Points states; scores are float32.
+    """
+
+    def __init__(self, shard: Any, directory: Path, seal: Seal) -> None:
+        self._shard: Any = shard
+        self._pid = os.getpid()
+        self.directory, self.points, self.dim, self.engine = directory, seal.points, seal.dim, seal.engine
+
+    @classmethod
+    def open(cls, directory: Path | str) -> EdgePoints:
+        """The shard in this directory. Raises DamagedPoints, Locked, or EngineFault.
+
+        The engine rewrites its configuration at every opening, so openings take turns under the shard's lock.
+        """
+        import qdrant_edge as edge
+
+        directory = Path(directory)
+        seal = read_seal(directory)
+        with exclusive(directory, "opening", wait=OPEN_WAIT_SECONDS), engine_calls(str(directory)):
+            shard = edge.EdgeShard.load(str(directory))
+            held = shard.info().points_count
+        if held != seal.points:
+            shard.close()
+            what = f"{held} points where {seal.points} were stored"
+            raise DamagedPoints(what, where=str(directory), do="Load the collection again")
+        return cls(shard, directory, seal)
+
+    def count(self, terms: Sequence[str], match: Match, filters: Mapping[str, Any], *, exact: bool = True) -> int:
+        import qdrant_edge as edge
+
+        with self._calls() as shard:
+            return shard.count(edge.CountRequest(filter=_filter(terms, match, filters), exact=exact))
+
+    def scroll(
+        self, terms: Sequence[str], match: Match, filters: Mapping[str, Any], limit: int,
+        *, fields: Sequence[str] = READ_FIELDS,
+    ) -> list[Point]:  # fmt: skip
+        import qdrant_edge as edge
+
+        with self._calls() as shard:
+            request = edge.ScrollRequest(
+                limit=limit, filter=_filter(terms, match, filters), with_payload=_payload(fields)
+            )
+            return [_point(record) for record in shard.scroll(request)[0]]
+
+    def nearest(
+        self, vector: Sequence[float], filters: Mapping[str, Any], limit: int,
+        *, fields: Sequence[str] = READ_FIELDS,
+    ) -> list[Scored]:  # fmt: skip
+        import qdrant_edge as edge
+
+        query = edge.Query.Nearest(check_query_vector(vector, self.dim))
+        return self._best(query, _filter((), "any", filters), limit, fields, edge.SearchParams(exact=True))
+
+    def bm25(
+        self, terms: Sequence[str], filters: Mapping[str, Any], limit: int, *, fields: Sequence[str] = ()
+    ) -> list[Scored]:
+        """The engine's BM25 (k1 = 1.2, b = 0.75), document frequencies over the whole shard whatever the filters;
+        points without a term count neither as documents nor in the mean length."""
+        import qdrant_edge as edge
+
+        if not terms:
+            return []
+        query = edge.TextQuery(TERMS_FIELD, " ".join(dict.fromkeys(terms)))
+        return self._best(query, _filter((), "any", filters), limit, fields, None)
+
+    def retrieve(self, ids: Sequence[PointId], *, fields: Sequence[str] = READ_FIELDS) -> list[Point]:
+        with self._calls() as shard:
+            found = {p.id: p for p in map(_point, shard.retrieve(list(ids), _payload(fields), False))}
+        return [found[i] for i in ids if i in found]
+
+    def all_points(self, batch: int = 1000) -> Iterator[tuple[PointId, Mapping[str, Any], list[float] | None]]:
+        """Vectors come back at unit length, as the engine stores them."""
+        import qdrant_edge as edge
+
+        offset = None
+        while True:
+            with self._calls() as shard:
+                records, offset = shard.scroll(
+                    edge.ScrollRequest(limit=batch, offset=offset, with_payload=True, with_vector=True)
+                )
+            for record in records:
+                yield _id(record.id), record.payload or {}, record.vector
+            if offset is None:
+                return
+
+    def close(self) -> None:
+        shard, self._shard = self._shard, None
+        if shard is not None and self._pid == os.getpid():
+            shard.close()
+
+    def __enter__(self) -> EdgePoints:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _best(
+        self, query: Any, within: Any, limit: int, fields: Sequence[str], params: Any
+    ) -> list[Scored]:
+        import qdrant_edge as edge
+
+        def read(wanted: int) -> list[Scored]:
+            with self._calls() as shard:
+                request = edge.QueryRequest(
+                    limit=wanted, query=query, filter=within, params=params, with_payload=_payload(fields)
+                )
+                return [(_point(hit), hit.score) for hit in shard.query(request)]
+
+        return best(read, limit)
+
+    @contextmanager
+    def _calls(self) -> Iterator[Any]:
+        if self._shard is None:
+            raise NotAvailable("these points are closed", where=str(self.directory), do="Open them again")
+        if self._pid != os.getpid():
+            what = "the engine cannot be used across a fork: its threads stayed in the other process"
+            raise NotAvailable(what, where=str(self.directory), do="Open the points in this process")
+        with engine_calls(str(self.directory)):
+            yield self._shard
+
+
+@contextmanager
+def engine_calls(where: str) -> Iterator[None]:
+    """Turn what the engine raises into EngineFault, its panics too, which are no Exception."""
+    try:
+        yield
+    except WorkbenchError:
+        raise
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise EngineFault(f"the embedded engine failed: {str(error).splitlines()[0]}", where=where) from error
+
+
+def _filter(terms: Sequence[str], match: Match, filters: Mapping[str, Any]) -> Any:
+    return edge_filter(filter_json(terms, match, filters))
+
+
+def _payload(fields: Sequence[str]) -> Any:
+    import qdrant_edge as edge
+
+    return edge.PayloadSelector.Include(list(fields)) if fields else False
+
+
+def _point(record: Any) -> Point:
+    return Point(_id(record.id), record.payload or {})
+
+
+def _id(point_id: Any) -> PointId:
+    return point_id if isinstance(point_id, int) else str(point_id)

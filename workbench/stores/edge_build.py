@@ -1,0 +1,93 @@
+"""Build an embedded shard from the staged parts, in a process of its own, all or nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from workbench.errors import WorkbenchError
+from workbench.stores.catalog_errors import StagingError
+from workbench.stores.edge import EngineFault
+from workbench.stores.edge_seal import DamagedPoints
+from workbench.stores.edge_worker import building
+from workbench.stores.file_lock import Locked, exclusive
+from workbench.stores.staged import check_staging
+
+Progress = Callable[[str, int, int], None]
+"""Called with the stage ("points", "optimizing", "indexes", "complete"), how much is done, and of how much."""
+
+_WORKER = "workbench.stores.edge_worker"
+_KINDS = {k.__name__: k for k in (EngineFault, Locked, StagingError, WorkbenchError)}
+
+
+def build_edge(
+    directory: Path | str, parts: Sequence[Path | str], vectors: Path | str, *, progress: Progress | None = None
+) -> int:
+    """Build a shard of the parts' rows and the rows of `vectors` (.npy, float32, (n, dim)); returns n.
+
+    The engine keeps Python's lock and would freeze this process, and hangs in a forked one: it runs in a fresh
+    interpreter. The shard grows in `<directory>.building` and is renamed when it is complete; an interrupt or an
+    error kills the worker and removes it; what a killed process left is removed by the next build.
+
+    Raises VectorError (with the row), StagingError, DamagedPoints where `directory` exists, Locked while another
+    process builds there, EngineFault.
+    """
+    directory, parts = Path(directory).absolute(), [Path(p).absolute() for p in parts]
+    total = check_staging(parts, Path(vectors)).shape[0]
+    if directory.exists():
+        raise DamagedPoints("something stands here already", where=str(directory), do="Build elsewhere")
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    job = {
+        "directory": str(directory), "parts": [str(p) for p in parts], "vectors": str(Path(vectors).absolute()),
+        "total": total,
+    }  # fmt: skip
+    with tempfile.TemporaryFile() as log, _worker(directory, log) as worker:
+        worker.stdin.write(json.dumps(job).encode() + b"\n")
+        worker.stdin.flush()
+        for line in worker.stdout:
+            message = json.loads(line)
+            if "error" in message:
+                fault = message["error"]
+                kind = _KINDS.get(fault["kind"], WorkbenchError)
+                raise kind(fault["what"], where=fault["where"], do=fault["do"])
+            if progress is not None:
+                progress(message["stage"], message["done"], message["total"])
+        if worker.wait() != 0:
+            raise EngineFault(f"the building process ended with {worker.returncode}: {_last_line(log)}")
+    return total
+
+
+@contextmanager
+def _worker(directory: Path, log: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+    """A running worker; however the block ends, it is dead and swept up after."""
+    package = str(Path(__file__).parents[2])
+    path = os.pathsep.join(p for p in (package, os.environ.get("PYTHONPATH")) if p)
+    # A session of its own: Ctrl-C at the terminal reaches this process alone, which then ends the worker.
+    worker = subprocess.Popen(
+        [sys.executable, "-P", "-m", _WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
+        env={**os.environ, "PYTHONPATH": path}, start_new_session=True,
+    )  # fmt: skip
+    try:
+        yield worker
+    finally:
+        worker.kill()
+        worker.wait()
+        worker.stdout.close()
+        with suppress(OSError):
+            worker.stdin.close()
+        with suppress(Locked), exclusive(directory, "cleaning up", wait=0):
+            shutil.rmtree(building(directory), ignore_errors=True)
+
+
+def _last_line(log: IO[bytes]) -> str:
+    log.seek(0)
+    lines: list[Any] = log.read().decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else "it said nothing"

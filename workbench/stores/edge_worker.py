@@ -1,0 +1,132 @@
+"""The process that builds a shard: `python -m workbench.stores.edge_worker`, a job on its input, progress out.
+
+It ends when its input ends, so that it never outlives the process that asked for it by more than one engine call.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import WorkbenchError
+from workbench.stores.edge import engine_calls
+from workbench.stores.edge_seal import write_seal
+from workbench.stores.file_lock import exclusive
+from workbench.stores.points import DATETIME_FIELDS, KEYWORD_FIELDS, TERMS_FIELD
+from workbench.stores.staged import Batch, indexed_paths, staged_points, text_keys
+from workbench.stores.vector_check import read_vectors
+
+# A worker whose parent was killed may still be inside one engine call; optimize() of 385,000 points takes 4 s.
+LOCK_WAIT_SECONDS = 60.0
+
+
+def building(directory: Path) -> Path:
+    """Where a shard grows until it is complete."""
+    return directory.with_name(directory.name + ".building")
+
+
+def work(directory: Path, parts: list[Path], vectors: Path, total: int) -> None:
+    """Build the shard beside `directory` and rename it when it is complete."""
+    rows = read_vectors(vectors)
+    with exclusive(directory, "building", wait=LOCK_WAIT_SECONDS), engine_calls(str(directory)):
+        fresh = building(directory)
+        shutil.rmtree(fresh, ignore_errors=True)
+        fresh.mkdir(parents=True)
+        _build(fresh, parts, rows, total)
+        os.replace(fresh, directory)
+
+
+def _build(directory: Path, parts: list[Path], rows: Any, total: int) -> None:
+    import qdrant_edge as edge
+
+    shard = edge.EdgeShard.create(str(directory), _config(rows.shape[1]))
+    keys: Counter[str] = Counter()
+    for batch in staged_points(parts, rows):
+        shard.update(edge.UpdateOperation.upsert_points(_points(batch)))
+        keys.update(text_keys(batch.payloads))
+        _tell("points", batch.start + len(batch.ids), total)
+    _tell("optimizing", 0, 1)
+    shard.optimize()
+    indexes = _indexes(keys)
+    for done, (name, params) in enumerate(indexes.items()):
+        _tell("indexes", done, len(indexes))
+        shard.update(edge.UpdateOperation.create_field_index(name, params))
+    shard.flush()
+    shard.close()
+    # Opened once more: what is sealed is what a reader finds, and a shard that does not open fails here.
+    shard = edge.EdgeShard.load(str(directory))
+    held = shard.info().points_count
+    shard.close()
+    if held != total:
+        raise WorkbenchError(f"the shard holds {held} points instead of {total}", do="An id stands twice")
+    write_seal(directory, total, rows.shape[1])
+
+
+def _config(dim: int) -> Any:
+    """Exact search without a graph, one segment, no write-ahead log: a build is repeated, never recovered."""
+    import qdrant_edge as edge
+
+    return edge.EdgeConfig(
+        vectors=edge.EdgeVectorParams(size=dim, distance=edge.Distance.Cosine),
+        hnsw_config=edge.HnswIndexConfig(m=0, ef_construct=100, full_scan_threshold=10_000),
+        optimizers=edge.EdgeOptimizersConfig(default_segment_number=1, max_segment_size=20_000_000),
+        wal_enabled=False,
+    )
+
+
+def _points(batch: Batch) -> list[Any]:
+    import qdrant_edge as edge
+
+    return [edge.Point(*p) for p in zip(batch.ids, batch.vectors.tolist(), batch.payloads, strict=True)]
+
+
+def _indexes(keys: Counter[str]) -> dict[str, Any]:
+    """The index of every field that is filtered by. Terms are folded already: split by white space, kept as they are."""
+    import qdrant_edge as edge
+
+    keyword = edge.KeywordIndexParams(enable_hnsw=False)
+    indexes: dict[str, Any] = {
+        TERMS_FIELD: edge.TextIndexParams(
+            tokenizer=edge.TokenizerType.Whitespace, lowercase=False, ascii_folding=False, scoring=True,
+            enable_hnsw=False,
+        )
+    }  # fmt: skip
+    indexes |= dict.fromkeys([*KEYWORD_FIELDS, *indexed_paths(keys)], keyword)
+    indexes["path"] = edge.KeywordIndexParams(enable_hnsw=False, prefix=True)
+    indexes |= dict.fromkeys(DATETIME_FIELDS, edge.DatetimeIndexParams(enable_hnsw=False))
+    return indexes
+
+
+def _tell(stage: str, done: int, total: int) -> None:
+    print(json.dumps({"stage": stage, "done": done, "total": total}), flush=True)
+
+
+def _end_with_parent() -> None:
+    sys.stdin.read()
+    os._exit(1)
+
+
+def main() -> int:
+    job = json.loads(sys.stdin.readline())
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        work(Path(job["directory"]), [Path(p) for p in job["parts"]], Path(job["vectors"]), job["total"])
+    except WorkbenchError as error:
+        fault = {"kind": type(error).__name__, "what": error.what, "where": error.where, "do": error.do}
+        print(json.dumps({"error": fault}), flush=True)
+        return 1
+    _tell("complete", job["total"], job["total"])
+    return 0
+
+
+if __name__ == "__main__":
+    status = main()
+    sys.stdout.flush()
+    # Not sys.exit: the watching thread is blocked in a read and would hold the interpreter's end.
+    os._exit(status)
