@@ -1,0 +1,305 @@
+"""The catalog: all that is counted, scored, filtered and joined in SQL over one read-only DuckDB file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from workbench.errors import BadParameter
+from workbench.sources.source import JudgedQuery, Qrel
+from workbench.stores import catalog_rows as read
+from workbench.stores import catalog_sql as statement
+from workbench.stores.catalog_ids import PointIds
+from workbench.stores.catalog_open import CatalogFile
+from workbench.stores.catalog_sql import K1, B
+from workbench.stores.points import Match
+from workbench.stores.sql_filters import where
+from workbench.stores.vector_check import check_query_vector
+from workbench.text import well_formed
+from workbench.types import Chunk, PointId
+
+if TYPE_CHECKING:
+    import polars as pl
+
+TITLE_WEIGHT = 3.0
+"""A word of the title counts as three of the text: a choice of ours, to be set by the caller."""
+
+Filters = Mapping[str, Any]
+Scored = list[tuple[PointId, float]]
+_ALL: Filters = {}
+
+
+class Place(NamedTuple):
+    """Where a point stands: its exact 1-based rank (None where it is not ranked), and its exact score."""
+
+    rank: int | None
+    score: float
+
+
+class Catalog:
+    """A loaded collection's chunks, postings, document frequencies, vectors and judgements.
+
+    Made by `Catalog.open(path)`; a context manager. Ids are PointIds. Lists are by score descending, then in
+    point-id order. Terms are the tokenizer's; a repeated one counts once. Filters are `Query.filters`, read
+    as `filter_values` says; they never change a document frequency that a score is made of.
+    """
+
+    def __init__(self, file: CatalogFile) -> None:
+        self._file = file
+        facts = file.rows("SELECT n, avgdl, title_avgdl, tokenizer FROM corpus")
+        self.n, self.avgdl, self.title_avgdl, self.tokenizer = facts[0]
+        (kind,) = file.rows(
+            "SELECT data_type FROM duckdb_columns() WHERE table_name = 'vector' AND column_name = 'embedding'"
+        )[0]
+        self.dim = int(kind.removeprefix("FLOAT[").removesuffix("]"))
+
+    @classmethod
+    def open(cls, path: Path | str) -> Catalog:
+        """Open the file for reading; any number of readers may.
+
+        Raises CatalogMissing, CatalogLocked, CatalogDamaged.
+        """
+        file = CatalogFile(Path(path))
+        try:
+            return cls(file)
+        except BaseException:
+            file.close()
+            raise
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> Catalog:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def path(self) -> Path:
+        return self._file.path
+
+    @property
+    def bytes_on_disk(self) -> int:
+        return self.path.stat().st_size
+
+    @cached_property
+    def _ids(self) -> PointIds:
+        return PointIds.of(self._file.table("SELECT point_id FROM chunk ORDER BY cid").column(0))
+
+    # -- terms ----------------------------------------------------------------------------------------------
+    def df(self, terms: Sequence[str], filters: Filters = _ALL) -> dict[str, int]:
+        """How many chunks within the filters hold each term in their text; 0 for an unknown one."""
+        known, admitted = _known(terms), where(filters)
+        sql = "SELECT term, df FROM dict WHERE term IN (SELECT unnest($terms::VARCHAR[]))"
+        if admitted.sql:
+            sql = (
+                "SELECT term, count(*) FROM posting JOIN"
+                " (SELECT term, term_id FROM dict WHERE term IN (SELECT unnest($terms::VARCHAR[]))) wanted"
+                f" USING (term_id) {statement.admit(admitted.sql)} GROUP BY term"
+            )
+        found = dict(self._file.rows(sql, {"terms": known, **admitted.params}) if known else ())
+        return {t: found.get(t, 0) for t in dict.fromkeys(terms)}
+
+    def idf(self, terms: Sequence[str]) -> dict[str, float]:
+        """Lucene's ln(1 + (N - df + 0.5) / (df + 0.5)) of each term, df over the whole corpus."""
+        return {t: math.log(1 + (self.n - df + 0.5) / (df + 0.5)) for t, df in self.df(terms).items()}
+
+    def count(self, terms: Sequence[str], match: Match = "any", filters: Filters = _ALL) -> int:
+        """How many points within the filters hold any / all of the terms; no terms: all within them."""
+        if not terms:
+            clause = where(filters)
+            return self._file.rows(f"SELECT count(*) FROM chunk WHERE {clause.sql or 'true'}", clause.params)[
+                0
+            ][0]
+        sql, params = _holders(terms, match, filters)
+        return self._file.rows(f"SELECT count(*) FROM ({sql})", params)[0][0]
+
+    def holding(self, terms: Sequence[str], match: Match, filters: Filters, limit: int) -> list[PointId]:
+        """The first `limit` points within the filters that hold any / all of the terms, in point-id order."""
+        sql, params = _holders(terms, match, filters)
+        return self._points(f"{sql} ORDER BY cid LIMIT $limit::BIGINT", {**params, "limit": _limit(limit)})
+
+    # -- lexical scores -------------------------------------------------------------------------------------
+    def bm25_of(
+        self, ids: Sequence[PointId], terms: Sequence[str], k1: float = K1, b: float = B
+    ) -> dict[PointId, float]:
+        """The exact BM25 scores of those given points that hold a term. Raises UnknownPoint."""
+        statement.check_bm25(k1, b)
+        known, cids = _known(terms), self._ids.cids(ids)
+        if not known or not len(cids):
+            return {}
+        params = {"terms": known, "k1": k1, "b": b, "cids": cids}
+        scores = dict(self._file.rows(statement.bm25_scores(statement.ADMIT_CIDS), params))
+        return {i: scores[c] for i, c in zip(ids, cids.tolist(), strict=True) if c in scores}
+
+    def bm25_top(
+        self, terms: Sequence[str], filters: Filters = _ALL, limit: int = 10, k1: float = K1, b: float = B
+    ) -> Scored:
+        """The best points within the filters by BM25. A chunk that holds no term is never among them."""
+        statement.check_bm25(k1, b)
+        return self._top(statement.bm25_scores, terms, filters, limit, {"k1": k1, "b": b})
+
+    def bm25_fields_top(
+        self, terms: Sequence[str], filters: Filters = _ALL, limit: int = 10,
+        title_weight: float = TITLE_WEIGHT, k1: float = K1, b: float = B, *, title_b: float = B,
+        text_weight: float = 1.0,
+    ) -> Scored:  # fmt: skip
+        """The best points within the filters by BM25F over title and text. Weight 0 leaves a field out."""
+        statement.check_bm25(k1, b, title_b)
+        for name, weight in (("title_weight", title_weight), ("text_weight", text_weight)):
+            if not 0 <= weight < math.inf:
+                raise BadParameter(f"{name} is {weight}", do="Use a finite number of at least 0")
+        params = {
+            "k1": k1,
+            "b": b,
+            "title_b": title_b,
+            "text_weight": text_weight,
+            "title_weight": title_weight,
+        }
+        return self._top(statement.bm25_fields_scores, terms, filters, limit, params)
+
+    def bm25_rank(
+        self, terms: Sequence[str], point_id: PointId, filters: Filters = _ALL, k1: float = K1, b: float = B
+    ) -> Place:
+        """The point's exact BM25 rank among all within the filters, and its score.
+
+        A point outside the filters has a score and no rank; one that holds no term has score 0 and no rank.
+        """
+        score = self.bm25_of([point_id], terms, k1, b).get(point_id)
+        if score is None:
+            return Place(None, 0.0)
+        admitted = where(filters)
+        scores = statement.bm25_scores(statement.admit(admitted.sql))
+        return self._place(
+            scores, {"terms": _known(terms), "k1": k1, "b": b, **admitted.params}, point_id, score
+        )
+
+    # -- vectors --------------------------------------------------------------------------------------------
+    def nearest(
+        self, vector: Sequence[float] | np.ndarray, filters: Filters = _ALL, limit: int = 10
+    ) -> Scored:
+        """The nearest points within the filters by exact cosine.
+
+        Raises BadVector for a vector that is zero, not finite, or of another length.
+        """
+        admitted = where(filters)
+        scores = statement.cosine_scores(self.dim, statement.admit(admitted.sql))
+        params = {"vector": self._unit(vector), "limit": _limit(limit), **admitted.params}
+        return self._scored(statement.top(scores), params)
+
+    def true_rank(
+        self, vector: Sequence[float] | np.ndarray, point_id: PointId, filters: Filters = _ALL
+    ) -> Place:
+        """The point's exact cosine rank among all within the filters, and its cosine; outside, no rank."""
+        params = {"vector": self._unit(vector)}
+        cid = self._ids.cids([point_id])
+        score = self._file.rows(
+            statement.cosine_scores(self.dim, statement.ADMIT_CIDS), {**params, "cids": cid}
+        )[0][1]
+        admitted = where(filters)
+        scores = statement.cosine_scores(self.dim, statement.admit(admitted.sql))
+        return self._place(scores, {**params, **admitted.params}, point_id, score)
+
+    def vectors(self, ids: Sequence[PointId]) -> np.ndarray:
+        """The unit vectors (len(ids), dim) float32, in the order asked. Raises UnknownPoint."""
+        sql = f"SELECT embedding FROM {read.IN_ORDER} JOIN vector USING (cid) ORDER BY place"
+        found = self._file.table(sql, {"cids": self._ids.cids(ids)}).column(0)
+        flat = [part.flatten().to_numpy() for part in found.chunks]
+        return np.concatenate([np.empty(0, np.float32), *flat]).reshape(-1, self.dim)
+
+    # -- rows -----------------------------------------------------------------------------------------------
+    def ids_where(self, filters: Filters = _ALL, limit: int | None = None) -> list[PointId]:
+        """The first `limit` points within the filters (all where None), in point-id order."""
+        admitted = where(filters)
+        sql = f"SELECT cid FROM chunk WHERE {admitted.sql or 'true'} ORDER BY cid LIMIT $limit::BIGINT"
+        return self._points(sql, {**admitted.params, "limit": _limit(self.n if limit is None else limit)})
+
+    def position(self, point_id: PointId) -> int:
+        """The point's 1-based place in point-id order. Raises UnknownPoint."""
+        return int(self._ids.cids([point_id])[0]) + 1
+
+    def chunks(self, ids: Sequence[PointId]) -> list[Chunk]:
+        """The chunks of these points, in the order asked. Raises UnknownPoint."""
+        return read.chunks(self._file, ids, self._ids.cids(ids))
+
+    def entities(self, ids: Sequence[PointId]) -> list[str]:
+        """The entity ids of these points, in the order asked. Raises UnknownPoint."""
+        return read.entities(self._file, self._ids.cids(ids))
+
+    def entity(self, entity_id: str) -> list[PointId]:
+        """The points of an entity, of every source type, in point-id order; [] for an unknown one."""
+        sql = "SELECT cid FROM chunk WHERE entity_id = $entity ORDER BY cid"
+        return self._points(sql, {"entity": well_formed(entity_id)})
+
+    def texts(self, batch: int = 1000) -> Iterator[list[tuple[PointId, str]]]:
+        """(id, text) of all points in point-id order, at most `batch` at a time."""
+        return read.texts(self._file, self._ids, batch)
+
+    def queries(self) -> tuple[JudgedQuery, ...]:
+        """The collection's own queries, in their source's order."""
+        return read.queries(self._file)
+
+    def qrels(self) -> tuple[Qrel, ...]:
+        """The collection's own judgements, in their source's order."""
+        return read.qrels(self._file)
+
+    def sql(self, query: str, params: Any = None) -> pl.DataFrame:
+        """One SELECT of your own over the tables, with $name or ? parameters. Raises BadParameter."""
+        import polars
+
+        return polars.DataFrame(self._file.query(query, params))
+
+    # -- shared ---------------------------------------------------------------------------------------------
+    def _top(
+        self, scores: Any, terms: Sequence[str], filters: Filters, limit: int, params: dict[str, Any]
+    ) -> Scored:
+        known, admitted, limit = _known(terms), where(filters), _limit(limit)
+        if not known:
+            return []
+        sql = statement.top(scores(statement.admit(admitted.sql)))
+        return self._scored(sql, {**params, "terms": known, "limit": limit, **admitted.params})
+
+    def _scored(self, sql: str, params: dict[str, Any]) -> Scored:
+        rows = self._file.rows(sql, params)
+        return list(zip(self._ids.at([cid for cid, _ in rows]), [score for _, score in rows], strict=True))
+
+    def _points(self, sql: str, params: dict[str, Any]) -> list[PointId]:
+        return self._ids.at([cid for (cid,) in self._file.rows(sql, params)])
+
+    def _place(self, scores: str, params: dict[str, Any], point_id: PointId, score: float) -> Place:
+        params = {**params, "cid": int(self._ids.cids([point_id])[0]), "mine": score}
+        ranked, rank = self._file.rows(statement.place(scores), params)[0]
+        return Place(rank if ranked else None, score)
+
+    def _unit(self, vector: Sequence[float] | np.ndarray) -> np.ndarray:
+        row = np.asarray(check_query_vector(vector, self.dim), dtype=np.float64)
+        return (row / np.linalg.norm(row)).astype(np.float32)
+
+
+def _known(terms: Sequence[str]) -> list[str]:
+    """The distinct terms that a dictionary of well-formed text can hold."""
+    return [t for t in dict.fromkeys(terms) if well_formed(t) == t]
+
+
+def _holders(terms: Sequence[str], match: Match, filters: Filters) -> tuple[str, dict[str, Any]]:
+    if match not in ("any", "all"):
+        raise BadParameter(f"unknown match {match!r}", do="Use any or all")
+    admitted = where(filters)
+    need = len(dict.fromkeys(terms)) if match == "all" else 1
+    return statement.holders(statement.admit(admitted.sql)), {
+        "terms": _known(terms),
+        "need": need,
+        **admitted.params,
+    }
+
+
+def _limit(limit: int) -> int:
+    if limit < 0:
+        raise BadParameter(f"a limit of {limit} is below 0")
+    return limit

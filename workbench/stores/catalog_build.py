@@ -1,0 +1,246 @@
+"""Build the catalog file from the staged parts and vectors: all or nothing, in bounded memory.
+
+The file is made in a directory beside its place, with DuckDB's spill, and moved there as the last step. A
+build that was killed leaves that directory, and the next build clears it; an earlier catalog stays as it was.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from workbench.sources.source import JudgedQuery, Qrel
+from workbench.stores.catalog_errors import CatalogDamaged, CatalogMissing, StagingError
+from workbench.stores.catalog_ids import PointIds
+from workbench.stores.catalog_open import NO_EXTENSIONS, attach
+from workbench.stores.catalog_postings import TEXT_FIELD, TITLE_FIELD, build_postings
+from workbench.stores.sql_filters import moment_sql
+from workbench.stores.vector_check import check_vectors, read_vectors
+from workbench.text import DEFAULT, Tokenizer, well_formed
+from workbench.types import as_plain
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+MEMORY_LIMIT = "2GB"  # issue 2: 100,000 chunks load in at most 2 GB
+BATCH_ROWS = 8192  # 12 MB of vectors at 384 dimensions
+UNIT_TOLERANCE = 1e-3  # float32 rounding of a norm over some hundred dimensions is below 1e-6
+
+_CHUNK = """
+CREATE TABLE chunk(
+  cid INTEGER PRIMARY KEY, point_id VARCHAR NOT NULL, entity_id VARCHAR NOT NULL,
+  chunk_index INTEGER NOT NULL, source_type VARCHAR NOT NULL, title VARCHAR NOT NULL, source VARCHAR NOT NULL,
+  text VARCHAR NOT NULL, project VARCHAR, note_type VARCHAR, tags VARCHAR[] NOT NULL, status VARCHAR,
+  created VARCHAR, updated VARCHAR, path VARCHAR, metadata VARCHAR NOT NULL,
+  links STRUCT(kind VARCHAR, target VARCHAR)[] NOT NULL,
+  created_at TIMESTAMPTZ, updated_at TIMESTAMPTZ)
+"""
+# The moments are parsed once, here: a range of times then costs as little as one of numbers.
+_FILL = f"""
+INSERT INTO chunk
+SELECT cid, point_id, entity_id, chunk_index, source_type, coalesce(title, ''), coalesce(source, ''), text,
+       project, note_type, coalesce(tags, []), status, created, updated, path, coalesce(metadata, '{{}}'),
+       coalesce(links, []), {moment_sql("created")}, {moment_sql("updated")}
+FROM staged
+"""
+
+Progress = Callable[[str], None]
+
+
+def build_catalog(
+    path: Path,
+    parts: Sequence[Path],
+    vectors: Path,
+    queries: Sequence[JudgedQuery] = (),
+    qrels: Sequence[Qrel] = (),
+    *,
+    tokenizer: Tokenizer = DEFAULT,
+    memory_limit: str = MEMORY_LIMIT,
+    progress: Progress | None = None,
+) -> None:
+    """Make the catalog at `path` of the staged Parquet parts (in cid order) and `vectors` (.npy, row = cid).
+
+    `tokenizer` is the one that made the column `terms`; the titles are split by it here. `progress` is told
+    the name of each step as it begins.
+
+    Raises StagingError where parts and vectors break the contract: rows out of cid or point-id order,
+    metadata that is not JSON, a vector that is not of unit length; CatalogLocked where another build of this
+    file runs. Nothing is left at `path` then but what was there.
+    """
+    import duckdb
+
+    say = progress or (lambda step: None)
+    say("checking vectors")
+    path = Path(path)
+    workplace = path.with_name(path.name + ".building")
+    _clear(workplace, path.name)
+    workplace.mkdir(parents=True)
+    try:
+        matrix = _unit_vectors(Path(vectors))
+        config = {**NO_EXTENSIONS, "memory_limit": memory_limit, "temp_directory": str(workplace / "spill")}
+        with duckdb.connect(str(workplace / path.name), config=config) as con:
+            con.execute("SET TimeZone = 'UTC'")
+            _fill_chunks(con, parts, len(matrix), say)
+            say("vectors")
+            _fill_vectors(con, matrix)
+            say("postings")
+            _split_titles(con, tokenizer)
+            build_postings(con, tokenizer.name)
+            say("queries and judgements")
+            _fill_judgements(con, queries, qrels)
+            con.execute("CHECKPOINT")
+        os.replace(workplace / path.name, path)
+    finally:
+        shutil.rmtree(workplace, ignore_errors=True)
+
+
+def _clear(workplace: Path, name: str) -> None:
+    """Remove what a killed build left; raises CatalogLocked where that build still runs."""
+    with suppress(CatalogDamaged, CatalogMissing):
+        attach(workplace / name).close()
+    shutil.rmtree(workplace, ignore_errors=True)
+
+
+def _unit_vectors(path: Path) -> np.ndarray:
+    """The staged matrix (n, dim) float32, memory-mapped, every row checked to be of unit length."""
+    matrix = read_vectors(path)
+    check_vectors(matrix, where=str(path))
+    if matrix.dtype != np.float32:
+        raise StagingError(f"the vectors are {matrix.dtype}, not float32", where=str(path))
+    for start in range(0, len(matrix), BATCH_ROWS):
+        rows = matrix[start : start + BATCH_ROWS]
+        norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+        bad = np.flatnonzero(np.abs(norms - 1) > UNIT_TOLERANCE)
+        if bad.size:
+            raise StagingError(
+                f"the vector of row {start + bad[0]} has length {norms[bad[0]]:.3g}, not 1", where=str(path)
+            )
+    return matrix
+
+
+def _fill_chunks(con: duckdb.DuckDBPyConnection, parts: Sequence[Path], rows: int, say: Progress) -> None:
+    import duckdb
+
+    say("chunks")
+    con.execute(_CHUNK)
+    try:
+        con.read_parquet([_as_glob(p) for p in parts]).create_view("staged")
+        con.execute(_FILL)
+    except (
+        duckdb.InvalidInputException,
+        duckdb.BinderException,
+        duckdb.DataError,
+        duckdb.IntegrityError,
+    ) as error:
+        raise StagingError(
+            f"the staged parts break the contract: {error}", where=str(parts[0].parent)
+        ) from error
+    con.execute(f"CREATE TEMP VIEW {TEXT_FIELD} AS SELECT cid, terms FROM staged")
+    count, astray = con.execute(
+        "SELECT count(*), min(cid) FILTER (WHERE cid <> rowid) FROM chunk"
+    ).fetchall()[0]
+    if count != rows:
+        raise StagingError(f"the parts hold {count} chunks, the vectors {rows}")
+    if astray is not None:
+        raise StagingError(f"cid {astray} is out of place", do="cids run 0, 1, 2, … through the parts")
+    PointIds.of(con.sql("SELECT point_id FROM chunk ORDER BY cid").to_arrow_table().column(0))
+    broken = con.execute(
+        "SELECT point_id FROM chunk WHERE NOT json_valid(metadata) ORDER BY cid LIMIT 1"
+    ).fetchall()
+    if broken:
+        raise StagingError(f"the metadata of point {broken[0][0]} is not JSON")
+
+
+def _fill_vectors(con: duckdb.DuckDBPyConnection, matrix: np.ndarray) -> None:
+    import pyarrow as pa
+
+    dim = matrix.shape[1]
+    schema = pa.schema([("cid", pa.int32()), ("embedding", pa.list_(pa.float32(), dim))])
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for start in range(0, len(matrix), BATCH_ROWS):
+            rows = np.ascontiguousarray(matrix[start : start + BATCH_ROWS])
+            cids = pa.array(np.arange(start, start + len(rows), dtype=np.int32))
+            yield pa.record_batch(
+                [cids, pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), dim)], schema=schema
+            )
+
+    con.execute("CHECKPOINT")
+    # Vectors hardly compress (6 %), and uncompressed ones are a third cheaper to read one by one.
+    con.execute("PRAGMA force_compression = 'uncompressed'")
+    con.execute(f"CREATE TABLE vector(cid INTEGER NOT NULL, embedding FLOAT[{dim}] NOT NULL)")
+    _insert(con, "vector", pa.RecordBatchReader.from_batches(schema, batches()))
+    con.execute("CHECKPOINT")
+    con.execute("PRAGMA force_compression = 'auto'")
+
+
+def _split_titles(con: duckdb.DuckDBPyConnection, tokenizer: Tokenizer) -> None:
+    """The relation TITLE_FIELD (cid, terms): every distinct title is split once."""
+    import pyarrow as pa
+
+    schema = pa.schema([("title", pa.string()), ("terms", pa.string())])
+    titles = con.sql("SELECT DISTINCT title FROM chunk WHERE title <> ''").to_arrow_table()
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for batch in titles.to_batches(max_chunksize=BATCH_ROWS):
+            terms = [" ".join(tokenizer.terms(t)) for t in batch.column(0).to_pylist()]
+            yield pa.record_batch([batch.column(0), pa.array(terms, pa.string())], schema=schema)
+
+    con.execute("CREATE TEMP TABLE title_terms(title VARCHAR, terms VARCHAR)")
+    _insert(con, "title_terms", pa.RecordBatchReader.from_batches(schema, batches()))
+    con.execute(
+        f"CREATE TEMP VIEW {TITLE_FIELD} AS SELECT cid, terms FROM chunk JOIN title_terms USING (title)"
+    )
+
+
+def _fill_judgements(
+    con: duckdb.DuckDBPyConnection, queries: Sequence[JudgedQuery], qrels: Sequence[Qrel]
+) -> None:
+    """Queries and judgements in the order given; a query's attributes as JSON."""
+    import pyarrow as pa
+
+    con.execute(
+        "CREATE TABLE query(query_id VARCHAR NOT NULL, text VARCHAR NOT NULL, attributes VARCHAR NOT NULL)"
+    )
+    con.execute(
+        "CREATE TABLE qrel(query_id VARCHAR NOT NULL, entity_id VARCHAR NOT NULL, grade INTEGER NOT NULL)"
+    )
+    asked = [
+        (
+            well_formed(q.id),
+            well_formed(q.text),
+            well_formed(json.dumps(as_plain(q.attributes), sort_keys=True)),
+        )
+        for q in queries
+    ]
+    judged = [(well_formed(r.query_id), well_formed(r.entity_id), r.grade) for r in qrels]
+    text, grade = pa.string(), pa.int32()
+    _insert(con, "query", _table(asked, {"query_id": text, "text": text, "attributes": text}))
+    _insert(con, "qrel", _table(judged, {"query_id": text, "entity_id": text, "grade": grade}))
+
+
+def _table(rows: list[tuple], types: dict[str, pa.DataType]) -> pa.Table:
+    import pyarrow as pa
+
+    columns = zip(*rows, strict=True) if rows else ((),) * len(types)
+    arrays = [pa.array(c, t) for c, t in zip(columns, types.values(), strict=True)]
+    return pa.table(arrays, names=list(types))
+
+
+def _insert(con: duckdb.DuckDBPyConnection, table: str, rows: pa.Table | pa.RecordBatchReader) -> None:
+    con.register("incoming", rows)
+    con.execute(f"INSERT INTO {table} SELECT * FROM incoming")
+    con.unregister("incoming")
+
+
+def _as_glob(path: Path) -> str:
+    """A path that `read_parquet`, which expands patterns, takes as it stands."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in str(path))
