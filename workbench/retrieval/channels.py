@@ -18,7 +18,7 @@ def lexical(query: Query, ctx: Context, *, policy: Stage, k1: float = K1, b: flo
     terms = ctx.terms(query)
     if not terms:
         return _no_terms(ctx, policy["cap"])
-    candidates = ctx.once(("candidates", policy, tuple(terms)), lambda: policy(query, ctx, terms))
+    candidates = ctx.candidates(policy, query, terms)
     ctx.evidence["lexical"] = candidates
     if candidates.full:
         ctx.trace.note("lexical", f"the cap ended the reading by {policy.name}", limit=f"cap {candidates.cap}", dropped=None)

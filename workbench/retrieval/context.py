@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.registry import Stage
 from workbench.stores.home import Stores
 from workbench.stores.points import READ_FIELDS, Match, Point
 from workbench.trace import Trace, payload_bytes
@@ -84,6 +85,11 @@ class Context:
                 return self.stores.embedder.embed([text])[0]
 
         return self.once(("vector", text), embed)
+
+    # -- the stages' own readings -------------------------------------------------------------------------------
+    def candidates(self, policy: Stage, query: Query, terms: Sequence[str]) -> Candidates:
+        """What the policy reads for these terms, read once for all variants that share it."""
+        return self.once(("candidates", policy, tuple(terms)), lambda: policy(query, self, terms))
 
     # -- Qdrant ------------------------------------------------------------------------------------------------
     def scroll(

@@ -50,7 +50,8 @@ class Collection:
         """
         if isinstance(query, str):
             query = Query(query, **fields)
-        return run(self.stores, query, variant, self.inputs, with_chunks=with_chunks, memo=memo)
+        ctx = Context(self.stores, scope(query), memo={} if memo is None else memo)
+        return run(ctx, query, variant, self.inputs, with_chunks=with_chunks)
 
 
 def open_collection(name: str) -> Collection:
@@ -66,14 +67,17 @@ def search(collection: str | Collection, text: str, *, variant: str | Variant = 
         return opened.search(text, variant, **fields)
 
 
+def scope(query: Query) -> str:
+    """What two searches must have in common to share their stages: the text as it is looked for, and the filters."""
+    return content_hash(query.normalised, dict(query.filters))
+
+
 def run(
-    stores: Stores, query: Query, spec: str | Variant, inputs: Mapping[str, str], *,
-    with_chunks: bool = True, memo: dict[Any, Any] | None = None,
-) -> Result:  # fmt: skip
+    ctx: Context, query: Query, spec: str | Variant, inputs: Mapping[str, str], *, with_chunks: bool = True
+) -> Result:
     """The one path of every search: channels, derived lists, fusion, page."""
     chosen = variant(spec)
     channels, derived, fusion = chosen.stages(query.mode)
-    ctx = Context(stores, content_hash(query.normalised, dict(query.filters)), memo={} if memo is None else memo)
     with ctx.trace.span("search", "search") as span:
         lists = tuple(channel(query, ctx) for channel in channels)
         lists += tuple(d(query, ctx) for d in derived)
@@ -82,7 +86,7 @@ def run(
         chunks = {}
         if with_chunks and page:
             with ctx.trace.span("page", "sql", "duckdb") as read:
-                chunks = {c.id: c for c in stores.catalog.chunks(page)}
+                chunks = {c.id: c for c in ctx.stores.catalog.chunks(page)}
                 read.rows = len(chunks)
                 read.bytes = sum(len(c.text.encode("utf-8", "surrogatepass")) for c in chunks.values())
         span.rows = len(page)

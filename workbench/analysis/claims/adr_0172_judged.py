@@ -1,0 +1,233 @@
+"""ADR 0172 on judged queries: titles and ordinary questions (A13 to A16, A22)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.analysis import known_items
+from workbench.analysis.claims.subjects import JUDGED, Incident, incident, judged, loaded, titles_of
+from workbench.analysis.comparison import Comparison, compare
+from workbench.analysis.judged import Judged, judge
+from workbench.analysis.run import Run
+from workbench.analysis.runs import VariantRuns, run_variants
+from workbench.analysis.verdict import NOT_MEASURABLE, Measured
+from workbench.retrieval.fusions import single
+from workbench.retrieval.search import Collection
+from workbench.retrieval.variant import Variant, variant
+from workbench.text import verbatim_key
+from workbench.types import Query
+
+METRICS = ("nDCG@10", "R@100", "RR", "Success@1", "Success@8")
+ALTERNATIVES = (
+    "adr_0005", "adr_0172", "two_lists", "third_list_all_terms", "verbatim_outright", "verbatim_weighted",
+    "verbatim_titles", "bm25_order", "bm25_ranking", "bm25_engine", "bm25_fields",
+)  # fmt: skip
+TITLE_LIMIT = 400
+"""Titles asked of each collection, chosen by hash: enough to resolve two points of success@8."""
+
+WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0)
+
+
+def with_single_lists() -> list[Variant]:
+    """Every alternative, and each single list of ADR 0172 as a variant of its own."""
+    base = variant("adr_0172")
+    lone = [
+        base.replace(name=f"{name} list alone", fusion=single(name=name), derived=(), source="one list",
+                     **{other: None for other in ("lexical", "semantic") if other != name})
+        for name in ("lexical", "semantic")
+    ]  # fmt: skip
+    return [*map(variant, ALTERNATIVES), *lone]
+
+
+class Trial:
+    """A judged query set run through every alternative: rankings, costs and the comparison against ADR 0172."""
+
+    def __init__(self, name: str, collection: Collection, judged_set: Judged, ran: VariantRuns, seed: int) -> None:
+        self.name, self.collection, self.judged, self.ran = name, collection, judged_set, ran
+        others = [v for v in ran.runs if v not in ("adr_0005", "adr_0172")]
+        pairs = [("adr_0005", "adr_0172"), *(("adr_0172", v) for v in others)]
+        self.comparison: Comparison = compare(ran.runs, judged_set, METRICS, seed=seed, pairs=pairs)
+
+    def differ(self, a: str, b: str, first: int = 8) -> int:
+        """How many queries have another first page."""
+        return sum(self.ran.runs[a][q][:first] != self.ran.runs[b][q][:first] for q in self.judged.ids)
+
+
+def question_trials(run: Run) -> tuple[dict[str, Trial], list[str]]:
+    """Ordinary questions: one trial for each judged collection that is there, and why the others are not."""
+
+    def make() -> tuple[dict[str, Trial], list[str]]:
+        trials, absent = {}, []
+        for archive in JUDGED:
+            collection = judged(run, archive)
+            if isinstance(collection, str):
+                absent.append(collection)
+            else:
+                catalog = collection.stores.catalog
+                trials[archive] = _trial(run, archive, collection, judge(catalog.queries(), catalog.qrels()))
+        return trials, absent
+
+    return run.once("question trials", make)
+
+
+def title_trials(run: Run) -> tuple[dict[str, Trial], list[str]]:
+    """Known items: titles of each collection as queries for their documents, and why a collection is not there."""
+
+    def make() -> tuple[dict[str, Trial], list[str]]:
+        trials, absent = {}, []
+        for name, collection in titles_of(run).items():
+            if isinstance(collection, str):
+                absent.append(collection)
+            else:
+                items = known_items.titles(known_items.chunks_of(collection.stores.catalog), limit=TITLE_LIMIT, seed=run.seed)
+                trials[name] = _trial(run, name, collection, items.judged())
+        return trials, absent
+
+    return run.once("title trials", make)
+
+
+def _trial(run: Run, name: str, collection: Collection, judged_set: Judged) -> Trial:
+    return Trial(name, collection, judged_set, run_variants(collection, judged_set.queries, with_single_lists()), run.seed)
+
+
+def third_list_of_all_terms(run: Run) -> Measured:
+    """A13: a third list of all-terms points, on titles and on questions: how often it reorders, what it gains."""
+    return _alternative(run, "third_list_all_terms", "reorders_ordinary_questions")
+
+
+def verbatim_first_outright(run: Run) -> Measured:
+    """A14: verbatim matches first, outright: a short common phrase on the incident, and real questions and titles."""
+    phrase = common_phrase(incident(run))
+    measured = _alternative(run, "verbatim_outright", "reorders_ordinary_questions")
+    return Measured(
+        {"every_verbatim_row_above_the_best_semantic_answer": phrase["verbatim_rows_above_it"] == phrase["verbatim_rows"],
+         "phrase": phrase, "real_queries": measured.value},
+        f"{phrase['on']}; {measured.where}", measured.note,
+    )  # fmt: skip
+
+
+def common_phrase(at: Incident, phrase: str = "error handling") -> dict[str, Any]:
+    """The record's example of a short common phrase: where does the best semantic answer that does not hold it land?"""
+    outright, fused = (at.search(Query(phrase), v) for v in ("verbatim_outright", "adr_0172"))
+    rows = set(next(r for r in outright.lists if r.name == "verbatim").ids)
+    best = next(i for i in next(r for r in outright.lists if r.name == "semantic").ids if i not in rows)
+    rank = outright.rank_of(best)
+    return {
+        "phrase": phrase, "on": at.where, "verbatim_rows": len(rows),
+        "verbatim_rows_above_it": sum(i in rows for i in outright.fused.ids[: rank - 1]),
+        "best_semantic_answer_outright": rank, "best_semantic_answer_adr_0172": fused.rank_of(best),
+    }  # fmt: skip
+
+
+def verbatim_queries(run: Run) -> Measured:
+    """A15: how many benchmark queries stand verbatim in their corpus; rankings of the others are untouched."""
+    trials, absent = question_trials(run)
+    if not trials:
+        return Measured(None, "judged collections", verdict=NOT_MEASURABLE, note="; ".join(absent))
+    value, equal = {}, []
+    for name, trial in trials.items():
+        held = standing_verbatim(trial.collection, {q.id: q.text for q in trial.judged.queries})
+        others = [q for q in trial.judged.ids if not held[q]]
+        equal.append(all(trial.ran.runs["adr_0172"][q] == trial.ran.runs["two_lists"][q] for q in others))
+        value[name] = {"queries": len(held), "verbatim": sum(held.values())}
+    return Measured({"by_collection": value, "others_are_untouched": all(equal)}, _where(trials),
+                    "The record's own benchmark (46 queries) is not public. " + "; ".join(absent))  # fmt: skip
+
+
+def standing_verbatim(collection: Collection, texts: Mapping[str, str]) -> dict[str, bool]:
+    """For each text, whether it stands verbatim in any chunk (case and runs of white space ignored)."""
+    needles = {i: verbatim_key(Query(t).normalised) for i, t in texts.items()}
+    found = dict.fromkeys(texts, False)
+    for batch in collection.stores.catalog.texts():
+        for _, text in batch:
+            haystack = verbatim_key(text)
+            for i, needle in needles.items():
+                if not found[i] and needle in haystack:
+                    found[i] = True
+    return found
+
+
+def benchmark_effect(run: Run) -> Measured:
+    """A16: the effect on benchmark scores that the record left unmeasured, with interval and paired test."""
+    trials, absent = question_trials(run)
+    if not trials:
+        return Measured(None, "judged collections", verdict=NOT_MEASURABLE, note="; ".join(absent))
+    value: dict[str, Any] = {}
+    harm = False
+    for name, trial in trials.items():
+        rows = {m: trial.comparison.pair("adr_0005", "adr_0172", m) for m in METRICS[:3]}
+        harm |= rows["nDCG@10"]["high"] is not None and rows["nDCG@10"]["high"] < 0
+        value[name] = {m: {k: _rounded(r[k]) for k in ("value_a", "value_b", "difference", "low", "high", "p", "wins", "ties", "losses", "n", "resolution")} for m, r in rows.items()}
+    return Measured({"lowers_ndcg": harm, "by_collection": value}, _where(trials),
+                    " ".join([trials[n].comparison.sentence("adr_0005", "adr_0172", "nDCG@10") + "." for n in trials] + absent))  # fmt: skip
+
+
+def pushed_out(run: Run) -> Measured:
+    """A22: do verbatim matches push better answers out for ordinary questions? Real sets, and a planted worst case."""
+    trials, absent = question_trials(run)
+    if not trials:
+        return Measured(None, "judged collections", verdict=NOT_MEASURABLE, note="; ".join(absent))
+    lowers = {}
+    for name, trial in trials.items():
+        row = trial.comparison.pair("adr_0172", "two_lists", "Success@8")
+        lowers[name] = row["low"] is not None and row["low"] > 0
+    planted = planted_worst_case(run)
+    return Measured(
+        {"pushes_answers_out_of_real_questions": any(lowers.values()), "planted": planted}, _where(trials),
+        "Planted: each question stands verbatim in an unanswered chat line of the same collection, the worst case; "
+        f"real questions hardly ever stand verbatim (A15). {'; '.join(absent)}",
+    )  # fmt: skip
+
+
+def planted_worst_case(run: Run) -> dict[str, Any] | str:
+    """Success@8 and RR of the third list's weights where every question stands verbatim somewhere irrelevant."""
+    import json
+
+    from workbench.settings import home
+
+    base = judged(run, "xquad-ro-en")
+    if isinstance(base, str):
+        return base
+    catalog = base.stores.catalog
+    by_document = {r.entity_id: r.query_id for r in reversed(catalog.qrels())}
+    asked = {q.id: q for q in catalog.queries()}
+    chosen = [asked[q] for _, q in sorted(by_document.items())]
+    path = home() / "made" / "planted-questions.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [{"id": c.entity_id, "title": c.title, "text": c.text} for c in known_items.chunks_of(catalog)()]
+    rows += [{"id": f"chat-{q.id}", "title": "", "text": f"Chat, unanswered: {q.text} Nobody knew, asked again next week."} for q in chosen]
+    path.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    collection = loaded(run, "planted-questions", str(path))
+    judged_set = judge(chosen, [r for r in catalog.qrels() if r.query_id in {q.id for q in chosen}])
+    swept = [variant("verbatim_weighted", weight=w).replace(name=f"weight {w:g}") for w in WEIGHTS]
+    ran = run_variants(collection, chosen, [*swept, "verbatim_titles", "verbatim_outright"])
+    compared = compare(ran.runs, judged_set, ("Success@1", "Success@8", "RR"), seed=run.seed, pairs=[])
+    table: dict[str, dict[str, float]] = {}
+    for row in compared.per_variant.to_dicts():
+        table.setdefault(row["variant"], {})[row["metric"]] = round(row["value"], 4)
+    return table
+
+
+def _alternative(run: Run, name: str, flag: str) -> Measured:
+    questions, absent = question_trials(run)
+    titles, absent_titles = title_trials(run)
+    value: dict[str, Any] = {}
+    for kind, trials, metric in (("questions", questions, "nDCG@10"), ("titles", titles, "Success@8")):
+        for label, trial in trials.items():
+            row = trial.comparison.pair("adr_0172", name, metric)
+            value[f"{kind}: {label}"] = {"first_pages_that_differ": trial.differ("two_lists", name),
+                                         "of": row["n"], "metric": metric, **{k: _rounded(row[k]) for k in ("value_a", "value_b", "difference", "low", "high", "p")}}  # fmt: skip
+    note = " ".join(t.comparison.sentence("adr_0172", name, m) + f" ({n})." for trials, m in ((questions, "nDCG@10"), (titles, "Success@8")) for n, t in trials.items())
+    if not questions:
+        return Measured(value, _where(titles), verdict=NOT_MEASURABLE, note="; ".join(absent))
+    reorders = any(v["first_pages_that_differ"] for k, v in value.items() if k.startswith("questions"))
+    return Measured({flag: reorders, "by_set": value}, _where({**questions, **titles}), " ".join([note, *absent, *absent_titles]))
+
+
+def _where(trials: Mapping[str, Trial]) -> str:
+    return "; ".join(f"{n}, {len(t.judged.ids)} queries, {t.collection.stores.catalog.n:,} chunks" for n, t in trials.items())
+
+
+def _rounded(value: Any) -> Any:
+    return round(value, 4) if isinstance(value, float) else value

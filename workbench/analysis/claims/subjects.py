@@ -1,0 +1,106 @@
+"""What the measures of ADR 0172 are made on: its incident as a replica, and judged collections; each loaded once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workbench.analysis.run import Run
+from workbench.retrieval.search import Collection
+from workbench.retrieval.variant import Variant
+from workbench.settings import project_root
+from workbench.sources.public import public, why_absent
+from workbench.types import PointId, Query, Result
+
+INCIDENTS = Path("data") / "incidents"
+
+# The size that SIZE=small builds: large enough that every cap of the record cuts, small enough for a minute.
+SMALL_SIZE = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """An opened replica: the collection, the target's first chunk, and the queries by their id."""
+
+    collection: Collection
+    spec: Any
+    target: PointId
+    queries: Mapping[str, Query]
+
+    def search(self, query: str | Query, variant: str | Variant, **fields: Any) -> Result:
+        """Search with one of the incident's queries by id, or any other."""
+        chosen = query if isinstance(query, Query) else self.queries.get(query) or Query(query)
+        if fields:
+            chosen = Query(fields.pop("text", chosen.text), **{
+                "filters": dict(chosen.filters), "limit": chosen.limit, "mode": chosen.mode, **fields,
+            })  # fmt: skip
+        return self.collection.search(chosen, variant, with_chunks=False)
+
+    @property
+    def where(self) -> str:
+        return f"{self.collection.name}, {self.collection.stores.catalog.n:,} memories"
+
+    def of(self, ids: Iterable[PointId]) -> list[Any]:
+        return self.collection.stores.catalog.chunks(list(ids))
+
+
+def full_size(run: Run) -> bool:
+    return run.params.get("size", "full") == "full"
+
+
+def loaded(run: Run, name: str, spec: str, **options: Any) -> Collection:
+    """The collection of that name, loaded first where it is not; loading the same source again changes nothing."""
+
+    def load_and_open() -> Collection:
+        from workbench.stores.loader import load
+
+        load(spec, name=name, **options)
+        return run.open(name)
+
+    return run.once(("collection", name), load_and_open)
+
+
+def incident(run: Run, file: str = "adr-0172", size: int | None = None, seed: int | None = None, **options: Any) -> Incident:
+    """The replica of an incident file, at full size or at the run's small one."""
+    from workbench.sources.replica.spec_file import read_incident
+
+    path = project_root() / INCIDENTS / f"{file}.toml"
+    spec = read_incident(path)
+    if size is None and file == "adr-0172" and not full_size(run):
+        size = SMALL_SIZE
+    name = "-".join([file, *([str(size)] if size else []), *([f"seed{seed}"] if seed is not None else []),
+                     *(f"{k}-{v}" for k, v in options.items())])  # fmt: skip
+    given = {"size": size, "seed": seed, **options}
+    collection = loaded(run, name, str(path), **{k: v for k, v in given.items() if v is not None})
+    ids = collection.stores.catalog.entity(spec.target.entity)
+    first = next(c.id for c in collection.stores.catalog.chunks(ids) if c.chunk_index == 0)
+    queries = {q.id: Query(q.text, dict(q.filters), q.limit) for q in spec.queries}
+    return Incident(collection, spec, first, queries)
+
+
+JUDGED: dict[str, Callable[[Path], tuple[str, dict[str, Any]]]] = {
+    "scifact-beir": lambda folder: (str(folder), {}),
+    "xquad-ro-en": lambda folder: (str(next(folder.rglob("xquad.en.json"))), {}),
+}
+"""Judged collections with ordinary questions: archive name to the loader's source and options."""
+
+
+def judged(run: Run, archive: str) -> Collection | str:
+    """The judged collection, or the plain reason why it is not there."""
+    folder = public(archive)
+    if folder is None:
+        return why_absent(archive)
+    source, options = JUDGED[archive](folder)
+    return loaded(run, archive, source, **options)
+
+
+def titles_of(run: Run) -> dict[str, Collection | str]:
+    """The collections that the known-item set of titles runs on: `pydoc`, the minutes where they are, one's own."""
+    found: dict[str, Collection | str] = {"pydoc": loaded(run, "pydoc", "pydoc")}
+    folder = public("meetings-minutes")
+    found["meetings"] = why_absent("meetings-minutes") if folder is None else loaded(run, "meetings", str(folder))
+    if own := run.params.get("collection"):
+        found[own] = run.open(own)
+    return found
