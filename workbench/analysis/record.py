@@ -1,0 +1,114 @@
+"""A decision record as data: its claims, each with what is expected and the function that measures it."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workbench.analysis.canonical import plain
+from workbench.analysis.record_format import faults
+from workbench.errors import WorkbenchError
+from workbench.settings import RECORDS, project_root
+from workbench.types import content_hash
+
+
+class BadRecord(WorkbenchError):
+    """A record file that is missing or does not follow the format; every fault is listed, with its claim."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One figure of a record. `expected` is JSON data or a bound, `tolerance` a number, {abs}, {rel} or by key
+    (see verdict.differences); `measure` is "dotted.path:function", called as f(run, **args)."""
+
+    id: str
+    statement: str
+    kind: str
+    expected: Any
+    tolerance: Any
+    measure: str
+    args: Mapping[str, Any]
+
+    def function(self, root: Path) -> Callable[..., Any]:
+        """The measure, importable from the installed packages or from the project's root.
+
+        Raises BadRecord where it is not there, or does not take `run` and these args.
+        """
+        module_name, _, name = self.measure.partition(":")
+        if str(root) not in sys.path:
+            sys.path.insert(0, str(root))
+        try:
+            found = getattr(importlib.import_module(module_name), name)
+        except (ImportError, AttributeError) as error:
+            raise BadRecord(f"no measure {self.measure}: {error}", where=f"claim {self.id}") from error
+        try:
+            inspect.signature(found).bind(None, **self.args)
+        except TypeError as error:
+            raise BadRecord(
+                f"{self.measure} cannot be called as f(run, **args): {error}", where=f"claim {self.id}"
+            ) from error
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A decision record that can be reproduced. `notebook` is relative to `root`; `parameters` explains the
+    notebook's parameters by name; claims keep the order of the file. `hash` is that of the file's content."""
+
+    id: str
+    title: str
+    text: str
+    notebook: str
+    parameters: Mapping[str, str]
+    claims: tuple[Claim, ...]
+    root: Path
+    hash: str
+
+    def claim(self, claim_id: str) -> Claim:
+        """The claim of that id. Raises BadRecord that lists the known ones."""
+        for claim in self.claims:
+            if claim.id == claim_id:
+                return claim
+        raise BadRecord(
+            f"no claim {claim_id!r}", where=self.id, do=f"Known: {', '.join(c.id for c in self.claims)}"
+        )
+
+
+def record_ids(root: Path | None = None) -> list[str]:
+    """The ids of all records of a project, by name."""
+    return sorted(p.stem for p in ((root or project_root()) / RECORDS).glob("*.toml"))
+
+
+def load_record(record_id: str, root: Path | None = None) -> Record:
+    """Read `data/records/<id>.toml` and check it. Raises BadRecord."""
+    root = root or project_root()
+    known = record_ids(root)
+    if record_id not in known:
+        raise BadRecord(
+            f"no record {record_id!r}", where=str(RECORDS), do=f"Known: {', '.join(known) or 'none'}"
+        )
+    path = root / RECORDS / f"{record_id}.toml"
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BadRecord(f"not TOML: {error}", where=f"{RECORDS / path.name}") from error
+    if found := list(faults(record_id, data)):
+        count = f"{len(found)} faults: " if len(found) > 1 else ""
+        raise BadRecord(count + "; ".join(found), where=f"{RECORDS / path.name}")
+    return Record(
+        record_id, data["title"].strip(), data["text"].strip(), data["notebook"], data.get("parameters", {}),
+        tuple(_claim(c) for c in data["claims"]), root, content_hash(plain(data)),
+    )  # fmt: skip
+
+
+def _claim(table: dict[str, Any]) -> Claim:
+    return Claim(
+        table["id"], table["statement"].strip(), table["kind"], plain(table["expected"]),
+        plain(table.get("tolerance", 0)), table["measure"], plain(table.get("args", {})),
+    )  # fmt: skip

@@ -1,0 +1,209 @@
+"""The object that a notebook holds: it measures claims, collects the story, and writes ledger and charts."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from workbench.analysis import provenance
+from workbench.analysis.blocks import BLOCKS_NAME, BadBlock, Block, chart_block, table_block, text_block
+from workbench.analysis.canonical import canonical, plain, write_text
+from workbench.analysis.ledger import Ledger, Row
+from workbench.analysis.record import Claim, Record, load_record
+from workbench.analysis.verdict import Measured, NoVerdict, judge
+from workbench.errors import WorkbenchError
+from workbench.settings import home
+
+# Set by the launcher: the directory that the run must write to. Without it a notebook runs by hand, and writes
+# under the home directory, so that a half-tried notebook never touches a report.
+OUT_VARIABLE = "WORKBENCH_RUN_OUT"
+DEFAULT_SEED = 0
+
+T = TypeVar("T")
+
+
+def open_run(record_id: str, *, out: Path | None = None, **parameters: Any) -> Run:
+    """Start a run of a record with the notebook's parameters; a parameter `seed` is the run's seed.
+
+    Every measure is looked up now, so that a wrong name fails before the first minute of work.
+    Raises BadRecord, NotJson.
+    """
+    record = load_record(record_id)
+    for claim in record.claims:
+        claim.function(record.root)
+    if out is None:
+        named = os.environ.get(OUT_VARIABLE)
+        out = Path(named) if named else home() / "runs" / record_id
+    return Run(record, out, plain(parameters, "parameters"))
+
+
+class Run:
+    """One run of a record. `params` are the notebook's parameters, `seed` the seed of all chance in it, `shared`
+    a place for what measures share, `data` what each measure kept for charts, by claim id."""
+
+    def __init__(self, record: Record, out: Path, params: Mapping[str, Any]) -> None:
+        self.record, self.out, self.params = record, out, MappingProxyType(dict(params))
+        self.seed = int(params.get("seed", DEFAULT_SEED))
+        self.shared: dict[Hashable, Any] = {}
+        self.data: dict[str, Any] = {}
+        self.inputs: dict[str, dict[str, Any]] = {}
+        self.launched = OUT_VARIABLE in os.environ
+        self._rows: dict[str, Row] = {}
+        self._seconds: dict[str, float] = {}
+        self._blocks: list[Block] = []
+        self._section = ""
+        self._opened: dict[str, Any] = {}
+        self._start, self._clock = datetime.now(UTC), time.perf_counter()
+
+    # -- what measures ask for ---------------------------------------------------------------------------------
+    def open(self, name: str) -> Any:
+        """The opened collection of that name, opened once a run; its content and model hashes go into the header."""
+        if name not in self._opened:
+            from workbench.retrieval.search import open_collection
+
+            collection = open_collection(name)
+            self._opened[name] = collection
+            self.input(name, **collection.inputs)
+        return self._opened[name]
+
+    def once(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """The value under this key, computed at most once a run; a computation that raises is not kept."""
+        if key not in self.shared:
+            self.shared[key] = compute()
+        return self.shared[key]
+
+    def input(self, name: str, **hashes: Any) -> None:
+        """Record an input by its hashes. Raises BadBlock where the name stands for something else already."""
+        if self.inputs.setdefault(name, hashes) != hashes:
+            raise BadBlock(f"the input {name!r} changed during the run", do="Load it before the run starts")
+
+    # -- claims ------------------------------------------------------------------------------------------------
+    def measure(self, claim_id: str) -> Row:
+        """Measure one claim and return its row. A measure that raises leaves a row without a verdict that names
+        the error, and the run goes on: the build fails at the end, with all other rows shown."""
+        claim = self.record.claim(claim_id)
+        start = time.perf_counter()
+        row = self._row(claim)
+        self._seconds[claim_id] = time.perf_counter() - start
+        self._rows[claim_id] = row
+        return row
+
+    def measure_all(self, claim_ids: Iterable[str] | None = None) -> list[Row]:
+        """Measure these claims, else all that were not measured yet, in the record's order; a line for each."""
+        chosen = (
+            [c.id for c in self.record.claims if c.id not in self._rows]
+            if claim_ids is None
+            else list(claim_ids)
+        )
+        rows = []
+        for claim_id in chosen:
+            rows.append(self.measure(claim_id))
+            print(f"{rows[-1]}  ({self._seconds[claim_id]:.1f} s)", flush=True)
+        return rows
+
+    def row(self, claim_id: str) -> Row:
+        """The row of a claim that was measured. Raises NoVerdict where it was not."""
+        if self.record.claim(claim_id).id not in self._rows:
+            raise NoVerdict(f"claim {claim_id} was not measured yet")
+        return self._rows[claim_id]
+
+    def _row(self, claim: Claim) -> Row:
+        def row(measured: Any, verdict: Any, where: str, note: str, timing: bool = False) -> Row:
+            return Row(claim.id, claim.statement, claim.kind, claim.expected, claim.tolerance, measured, verdict,
+                       where, note, timing)  # fmt: skip
+
+        found: Measured | None = None
+        try:
+            returned = claim.function(self.record.root)(self, **claim.args)
+            if not isinstance(returned, Measured):
+                raise NoVerdict(f"{claim.measure} returned {type(returned).__name__}, not Measured")
+            found = returned
+            verdict, note = judge(claim.kind, claim.expected, claim.tolerance, found)
+        except Exception as error:
+            if not isinstance(error, WorkbenchError):
+                traceback.print_exc(file=sys.stderr)
+            told = f"{type(error).__name__}: {error}"
+            return (
+                row(found.value, None, found.where, told, found.timing)
+                if found
+                else row(None, None, "", told)
+            )
+        self.data[claim.id] = found.data
+        return row(found.value, verdict, found.where, note, found.timing)
+
+    # -- the story ---------------------------------------------------------------------------------------------
+    def story(self, text: str, section: str = "") -> None:
+        """Add a text (Markdown). A section named here or at a chart stays the section until another is named."""
+        self._add(text_block(text, self._in(section)))
+
+    def chart(
+        self, name: str, chart: Any, caption: str = "", section: str = "", claims: Sequence[str] = ()
+    ) -> Any:
+        """Add an Altair chart under a name that links can aim at, and return it for the notebook to show.
+
+        `claims` are the ids that it illustrates; their ledger rows link to it. Raises BadBlock.
+        """
+        self._add(chart_block(name, chart, caption, self._in(section), self._known(claims)))
+        return chart
+
+    def table(
+        self, name: str, frame: Any, caption: str = "", section: str = "", claims: Sequence[str] = ()
+    ) -> Any:
+        """Add a polars frame as a table, and return it for the notebook to show. Raises BadBlock."""
+        self._add(table_block(name, frame, caption, self._in(section), self._known(claims)))
+        return frame
+
+    def _known(self, claims: Sequence[str]) -> Sequence[str]:
+        return [self.record.claim(c).id for c in ([claims] if isinstance(claims, str) else claims)]
+
+    def _in(self, section: str) -> str:
+        self._section = section or self._section
+        return self._section
+
+    def _add(self, block: Block) -> None:
+        for place, known in enumerate(self._blocks):
+            if block.name and known.name == block.name:
+                if self.launched:
+                    raise BadBlock(f"two charts or tables are named {block.name!r}", do="Name each once")
+                # By hand a cell runs many times: its chart stays where it was.
+                self._blocks[place] = block
+                return
+        self._blocks.append(block)
+
+    # -- the end -----------------------------------------------------------------------------------------------
+    def ledger(self) -> Ledger:
+        """The ledger as it stands; a claim that was not measured has no verdict."""
+        rows = (
+            self._rows.get(c.id)
+            or Row(c.id, c.statement, c.kind, c.expected, c.tolerance, None, None, "", "not measured")
+            for c in self.record.claims
+        )
+        header = {
+            "record": self.record.id, "title": self.record.title, "parameters": self.params, "inputs": self.inputs,
+            "seeds": {"seed": self.seed}, "versions": provenance.versions(), "machine": provenance.machine(),
+            "code": {"workbench": provenance.code_hash(), "record": self.record.hash},
+            "when": {
+                "started": self._start.isoformat(timespec="seconds"), "seconds": round(time.perf_counter() - self._clock, 3),
+                "seconds_by_claim": {i: round(s, 3) for i, s in self._seconds.items()},
+            },
+        }  # fmt: skip
+        return Ledger(header, tuple(rows))
+
+    def finish(self) -> Ledger:
+        """Write ledger.json and charts.json, each whole or not at all, close what was opened, return the ledger."""
+        ledger = self.ledger()
+        self.out.mkdir(parents=True, exist_ok=True)
+        story = {"text": self.record.text, "parameters": self.record.parameters, "blocks": self._blocks}
+        write_text(self.out / BLOCKS_NAME, canonical(story))
+        ledger.write(self.out)
+        for collection in self._opened.values():
+            collection.close()
+        self._opened.clear()
+        return ledger

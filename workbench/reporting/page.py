@@ -1,0 +1,150 @@
+"""The report page: one HTML file that opens without network, made from ledger.json and charts.json alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from workbench.analysis.blocks import BLOCKS_NAME
+from workbench.analysis.canonical import write_text
+from workbench.analysis.ledger import LEDGER_NAME, Ledger
+from workbench.errors import WorkbenchError
+from workbench.reporting.bundle import chart_bundle
+from workbench.reporting.figures import figure, script_json
+from workbench.reporting.prose import markdown_html
+from workbench.reporting.tables import ledger_table
+from workbench.reporting.theme import THEME, VERDICT_SIGNS
+from workbench.reporting.values import label, safe, value_html
+
+PAGE_NAME = "index.html"
+_TEMPLATE = Path(__file__).parent / "template"
+# What each verdict is called in the summary line.
+_SUMMARY = {
+    "HOLDS": ("holds", "hold"), "DIFFERS": ("differs", "differ"), "INCONCLUSIVE": ("is inconclusive", "are inconclusive"),
+    "NOT MEASURABLE HERE": ("is not measurable here", "are not measurable here"),
+}  # fmt: skip
+_NO_VERDICT = ("has no verdict", "have no verdict")
+_HASH_SHOWN = 16
+_MACHINE = {"cpu": "processor", "memory_gib": "memory, GiB"}
+
+
+class BadReport(WorkbenchError):
+    """A report directory without the files that a page is made of."""
+
+
+def write_page(directory: Path) -> Path:
+    """Write `index.html` beside the ledger.json and charts.json that it is made of. Raises BadReport, BadLedger."""
+    try:
+        story = json.loads((directory / BLOCKS_NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadReport(f"no story: {error}", where=str(directory / BLOCKS_NAME)) from error
+    path = directory / PAGE_NAME
+    write_text(path, page(Ledger.read(directory / LEDGER_NAME), story))
+    return path
+
+
+def page(ledger: Ledger, story: Mapping[str, Any]) -> str:
+    """The page as text: summary and ledger, then what was run, then the story. Equal inputs, equal page."""
+    import jinja2
+
+    blocks = story["blocks"]
+    numbered = _numbered(blocks)
+    figures: dict[str, list[tuple[str, str]]] = {}
+    for anchor, number, block in numbered.values():
+        for claim in block["claims"]:
+            figures.setdefault(claim, []).append((anchor, number))
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATE), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )  # fmt: skip
+    has_charts = any(b["kind"] == "chart" for b in blocks)
+    return environment.get_template("page.html").render(
+        record=ledger.header["record"], title=safe(ledger.header["title"]), about=markdown_html(story["text"]),
+        failed=ledger.failed, summary=_summary(ledger), total=len(ledger.rows), facts=_facts(ledger.header),
+        ledger=ledger_table(ledger.rows, figures), verdicts=ledger.tally(), run=_what_was_run(ledger.header, story["parameters"]),
+        sections=_sections(blocks, numbered), css=Markup((_TEMPLATE / "page.css").read_text(encoding="utf-8")),
+        js=Markup((_TEMPLATE / "page.js").read_text(encoding="utf-8")),
+        bundle=Markup(chart_bundle()) if has_charts else "", theme=script_json(THEME),
+    )  # fmt: skip
+
+
+def _numbered(blocks: Sequence[Mapping[str, Any]]) -> dict[int, tuple[str, str, Mapping[str, Any]]]:
+    """Block position to (anchor, label, block) of every chart and table, numbered apart in their order."""
+    found, counts = {}, {"chart": 0, "table": 0}
+    for place, block in enumerate(blocks):
+        if block["kind"] in counts:
+            counts[block["kind"]] += 1
+            word = "Figure" if block["kind"] == "chart" else "Table"
+            found[place] = (f"{word.lower()}-{block['name']}", f"{word} {counts[block['kind']]}", block)
+    return found
+
+
+def _sections(blocks: Sequence[Mapping[str, Any]], numbered: Mapping[int, Any]) -> list[dict[str, Any]]:
+    """Sections in the order of their first block; a section that comes back continues."""
+    found: dict[str, list[Markup]] = {}
+    for place, block in enumerate(blocks):
+        if block["kind"] == "text":
+            piece = Markup('<div class="prose">{}</div>').format(markdown_html(block["content"]))
+        else:
+            piece = figure(*numbered[place])
+        found.setdefault(block["section"], []).append(piece)
+    return [
+        {"id": f"section-{number}", "title": safe(title) if title else Markup(""), "pieces": pieces}
+        for number, (title, pieces) in enumerate(found.items(), 1)
+    ]
+
+
+def _summary(ledger: Ledger) -> list[dict[str, Any]]:
+    tally = [(v, n, _SUMMARY[v]) for v, n in ledger.tally().items()]
+    if ledger.failed:
+        tally.append(("NO VERDICT", len(ledger.failed), _NO_VERDICT))
+    return [
+        {"verdict": v, "css": v.lower().replace(" ", "-"), "count": n, "words": words[n != 1], "sign": VERDICT_SIGNS.get(v, "!")}
+        for v, n, words in tally
+    ]  # fmt: skip
+
+
+def _facts(header: Mapping[str, Any]) -> list[tuple[str, Markup]]:
+    when, machine = header["when"], header["machine"]
+    started = datetime.fromisoformat(when["started"])
+    memory = f", {machine['memory_gib']:.0f} GiB" if machine["memory_gib"] else ""
+    facts = [("Run", safe(f"{started:%-d %B %Y, %H:%M} UTC")), ("Took", safe(_duration(when["seconds"])))]
+    if header["inputs"]:
+        facts.append(("On", safe(", ".join(header["inputs"]))))
+    return [*facts, ("Machine", safe(f"{machine['cores']} cores{memory}"))]
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    return f"{int(seconds // 60)} min {int(seconds % 60)} s"
+
+
+def _what_was_run(header: Mapping[str, Any], helps: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Groups of (name, value, help) with all that the ledger's header holds."""
+    groups = {
+        "Parameters": [
+            (safe(n), value_html(v), safe(helps.get(n, ""))) for n, v in header["parameters"].items()
+        ],
+        "Inputs": [(safe(name), _lines(hashes), "") for name, hashes in header["inputs"].items()],
+    }
+    for title in ("Seeds", "Code", "Machine", "Versions"):
+        rows = header[title.lower()].items()
+        groups[title] = [(safe(_MACHINE.get(k, k)), _hash(v), "") for k, v in rows]
+    return [{"title": title, "css": title.lower(), "rows": rows} for title, rows in groups.items() if rows]
+
+
+def _lines(hashes: Mapping[str, Any]) -> Markup:
+    line = Markup('<span class="line"><span>{}</span> <span>{}</span></span>')
+    return Markup("").join(line.format(label(k), _hash(v)) for k, v in hashes.items())
+
+
+def _hash(value: Any) -> Markup:
+    if isinstance(value, str) and len(value) == 64 and all(c in "0123456789abcdef" for c in value):
+        return Markup('<code title="{}">{}…</code>').format(value, value[:_HASH_SHOWN])
+    return value_html(value)
