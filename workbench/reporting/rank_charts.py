@@ -1,0 +1,175 @@
+"""Charts of ranks: where a target stands by variant, which lists hold the rows above it, what a cap costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workbench.reporting.theme import ACCENT, MUTED, list_scale
+
+ABSENT = "absent"
+WIDE = 640
+
+
+def _alt() -> Any:
+    import altair as alt
+
+    return alt
+
+
+def _frame(rows: Sequence[Mapping[str, Any]]) -> Any:
+    import polars as pl
+
+    return pl.DataFrame(list(rows), infer_schema_length=None)
+
+
+def rank_by_variant(ranks: Mapping[str, int | None], page: int = 8) -> Any:
+    """The target's fused rank under each variant on a log axis; a variant that lacks it says so. Rows: variants."""
+    alt = _alt()
+    deepest = max([r for r in ranks.values() if r] + [page * 8])
+    rows = [
+        {"variant": v, "rank": r or deepest * 2, "shown": str(r) if r else ABSENT,
+         "where": f"first {page}" if r and r <= page else "found" if r else ABSENT}
+        for v, r in ranks.items()
+    ]  # fmt: skip
+    base = alt.Chart(_frame(rows)).encode(
+        y=alt.Y("variant:N", sort=list(ranks), title=None),
+        x=alt.X("rank:Q", scale=alt.Scale(type="log", domain=[0.9, deepest * 3]), title="rank of the target (log)"),
+    )
+    colour = alt.Color(
+        "where:N", title=None,
+        scale=alt.Scale(domain=[f"first {page}", "found", ABSENT], range=["#1f7a63", ACCENT, "#c1432c"]),
+    )  # fmt: skip
+    cut = alt.Chart(_frame([{"page": page + 0.5}])).mark_rule(strokeDash=[4, 3], color=MUTED).encode(x="page:Q")
+    points = base.mark_point(size=110).encode(color=colour, tooltip=["variant", "shown"])
+    return (cut + points + base.mark_text(align="left", dx=10).encode(text="shown:N")).properties(
+        width=WIDE - 160, height=alt.Step(24)
+    )
+
+
+def per_list_ranks(rows: Sequence[Mapping[str, Any]], lists: Sequence[str] = ("lexical", "semantic", "verbatim")) -> Any:
+    """The first rows of a fused ranking, one line a row: its rank in each list; the target's row is marked.
+
+    `rows`: rank, target, title, project and one key a list (None where the list lacks the row).
+    """
+    alt = _alt()
+    points = [
+        {"fused rank": r["rank"], "list": n, "rank in list": r[n], "row": "target" if r["target"] else "other",
+         "title": r.get("title") or "", "project": r.get("project") or ""}
+        for r in rows for n in lists if r.get(n) is not None
+    ]  # fmt: skip
+    chart = alt.Chart(_frame(points)).mark_point(size=60, opacity=0.85).encode(
+        x=alt.X("fused rank:Q", title="fused rank", scale=alt.Scale(domain=[0, len(rows) + 1], nice=False)),
+        y=alt.Y("rank in list:Q", title="rank in its list (log, first on top)", scale=alt.Scale(type="log", reverse=True, domain=[1, 256])),
+        color=alt.Color("list:N", scale=list_scale(*lists), title=None),
+        tooltip=["fused rank", "list", "rank in list", "title", "project"],
+    )  # fmt: skip
+    target = [r["rank"] for r in rows if r["target"]]
+    if not target:
+        return chart.properties(width=WIDE, height=300)
+    line = alt.Chart(_frame([{"x": target[0], "label": f"the target, {target[0]}."}])).encode(x="x:Q")
+    mark = line.mark_rule(color="#c1432c", strokeWidth=2) + line.mark_text(
+        align="left", dx=6, y=8, color="#c1432c"
+    ).encode(text="label:N")
+    return (mark + chart).properties(width=WIDE, height=300)
+
+
+def cap_against_payload(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Payload bytes read at each candidate cap, coloured by whether the target is among the candidates."""
+    alt = _alt()
+    points = [
+        {"cap": r["cap"], "payload": r["payload_bytes"] / 1e6, "the target": f"read, rank {r['rank']}" if r["rank"] and r["found"] else "read" if r["found"] else "not read",
+         "state": "read" if r["found"] else "not read"} for r in rows
+    ]  # fmt: skip
+    base = alt.Chart(_frame(points)).encode(
+        x=alt.X("cap:Q", scale=alt.Scale(type="log"), title="candidate cap (log)"),
+        y=alt.Y("payload:Q", scale=alt.Scale(type="log"), title="payload read, MB (log)"),
+    )
+    return (
+        base.mark_line(color="#b9c0ca")
+        + base.mark_point(size=110).encode(
+            color=alt.Color("state:N", title="the target is", scale=alt.Scale(domain=["not read", "read"], range=["#c1432c", "#1f7a63"])),
+            tooltip=["cap", alt.Tooltip("payload", format=".2f"), "the target"],
+        )
+    ).properties(width=WIDE, height=280)  # fmt: skip
+
+
+def chance_by_size(rows: Sequence[Mapping[str, Any]], size: int) -> Any:
+    """The chance that the cap reads the target in a random smaller collection, against its size."""
+    alt = _alt()
+    base = alt.Chart(_frame(rows)).encode(
+        x=alt.X("size:Q", scale=alt.Scale(type="log"), title="memories in the collection (log)"),
+        y=alt.Y("found:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"), title="chance that the target is read"),
+        tooltip=[alt.Tooltip("size", format=","), alt.Tooltip("found", format=".1%")],
+    )  # fmt: skip
+    here = alt.Chart(_frame([{"size": size, "label": "this collection"}])).encode(x="size:Q")
+    rule = here.mark_rule(strokeDash=[4, 3], color=MUTED) + here.mark_text(align="right", dx=-6, y=10, color=MUTED).encode(text="label:N")
+    return (rule + base.mark_line()).properties(width=WIDE, height=240)
+
+
+def rank_by_length(rows: Sequence[Mapping[str, Any]], page: int = 8) -> Any:
+    """The target's lexical rank against its length, by plain BM25 and by BM25 over fields."""
+    alt = _alt()
+    names = {"plain": "one field", "fields": "title and content"}
+    frame = _frame([{**r, "scoring": names[r["scoring"]], "state": "first page" if r["found"] else "lost"} for r in rows])
+    base = alt.Chart(frame).encode(
+        x=alt.X("length:Q", title="length of the target, in average lengths"),
+        y=alt.Y("lexical_rank:Q", scale=alt.Scale(type="log", reverse=True), title="lexical rank (log, first on top)"),
+        color=alt.Color("scoring:N", title="BM25 over", sort=list(names.values())),
+    )  # fmt: skip
+    return (
+        base.mark_line()
+        + base.mark_point(size=80).encode(
+            shape=alt.Shape("state:N", title=f"fused, first {page}", scale=alt.Scale(domain=["first page", "lost"], range=["circle", "cross"])),
+            tooltip=["scoring", "length", "lexical_rank", "fused_rank"],
+        )
+    ).properties(width=WIDE, height=280)  # fmt: skip
+
+
+def ranks_side_by_side(rows: Sequence[Mapping[str, Any]], before: str, after: str, deepest: int = 300) -> Any:
+    """How many queries have their known item at which rank, before against after; ranks are binned by decades.
+
+    `rows`: before, after (ranks or None), one row a query.
+    """
+    alt = _alt()
+    bins = ["1", "2–3", "4–8", "9–25", "26–100", "101 and more", ABSENT]
+
+    def bin_of(rank: int | None) -> str:
+        if rank is None:
+            return ABSENT
+        return next((b for b, top in zip(bins, (1, 3, 8, 25, 100), strict=False) if rank <= top), bins[5])
+
+    counts: dict[tuple[str, str], int] = {}
+    for r in rows:
+        key = bin_of(r["before"]), bin_of(r["after"])
+        counts[key] = counts.get(key, 0) + 1
+    frame = _frame([{"before": b, "after": a, "queries": n} for (b, a), n in sorted(counts.items())])
+    base = alt.Chart(frame).encode(
+        x=alt.X("before:N", sort=bins, scale=alt.Scale(domain=bins), title=f"rank under {before}", axis=alt.Axis(labelAngle=0)),
+        y=alt.Y("after:N", sort=bins, scale=alt.Scale(domain=bins), title=f"rank under {after}"),
+    )
+    cells = base.mark_rect(cornerRadius=3).encode(
+        color=alt.Color("queries:Q", scale=alt.Scale(type="log", range=["#e6eef6", "#2a5d8f"]), legend=None),
+        tooltip=["before", "after", "queries"],
+    )
+    text = base.mark_text().encode(
+        text="queries:Q", color=alt.condition("datum.queries > 30", alt.value("white"), alt.value("#1c2430"))
+    )
+    return (cells + text).properties(width=alt.Step(84), height=alt.Step(34))
+
+
+def differences(rows: Sequence[Mapping[str, Any]], metric: str) -> Any:
+    """Differences of a metric with their intervals, one line a variant and set. Rows: set, variant, difference, low, high, sentence."""
+    alt = _alt()
+    sets = list(dict.fromkeys(r["set"] for r in rows))
+    base = alt.Chart(_frame(rows)).encode(
+        y=alt.Y("variant:N", sort=list(dict.fromkeys(r["variant"] for r in rows)), title=None),
+        color=alt.Color("set:N", sort=sets, title=None),
+        yOffset=alt.YOffset("set:N", sort=sets),
+    )
+    zero = alt.Chart(_frame([{"x": 0}])).mark_rule(color=MUTED).encode(x="x:Q")
+    return (
+        zero
+        + base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=f"difference in {metric}, with 95 % interval"), x2="high:Q")
+        + base.mark_point(size=60).encode(x="difference:Q", tooltip=["set", "variant", "sentence"])
+    ).properties(width=WIDE - 160, height=alt.Step(15))
