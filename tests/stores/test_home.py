@@ -1,0 +1,144 @@
+"""The laws of the home: what is complete is found and listed, what is broken is said and not opened."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from helpers.made_sources import chunks_of, source_of
+
+from workbench import settings
+from workbench.errors import BadParameter, WorkbenchError
+from workbench.stores.home import UnknownCollection, collections, open_stores, place
+from workbench.stores.loader import load
+from workbench.stores.manifest import BrokenCollection
+
+
+@pytest.fixture
+def loaded(home: Path) -> Path:
+    """The complete generation of a collection `c`."""
+    load(source_of(chunks_of("tea", "ferry")), name="c", progress=False)
+    return place("c").current()
+
+
+def test_the_home_is_the_variable_else_the_nearest_above_else_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    monkeypatch.chdir(inner)
+    assert settings.home() == inner / ".workbench"
+    (tmp_path / "a" / ".workbench").mkdir()
+    assert settings.home() == tmp_path / "a" / ".workbench"
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "x"))
+    assert settings.home() == tmp_path / "x"
+    assert not (tmp_path / "x").exists()
+
+
+def test_the_project_is_found_from_within_or_from_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "data" / "records").mkdir(parents=True)
+    (tmp_path / "notebooks").mkdir()
+    monkeypatch.chdir(tmp_path / "notebooks")
+    assert settings.project_root() == tmp_path
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("mode = 1", "unknown setting 'mode'"), ("fetch = 1", "'fetch' must be bool"), ("model = [", "cannot be read")],
+)
+def test_a_wrong_setting_is_said_with_its_file(home: Path, text: str, said: str) -> None:
+    home.mkdir()
+    (home / "settings.toml").write_text(text)
+    with pytest.raises(BadParameter, match=rf"{said}.*settings\.toml"):
+        settings.settings()
+
+
+def test_no_home_lists_nothing_and_makes_nothing(home: Path) -> None:
+    assert collections() == [] and not home.exists()
+
+
+def test_an_unknown_collection_is_an_error_that_lists_the_known(loaded: Path) -> None:
+    with pytest.raises(UnknownCollection, match="no collection 'd' is loaded.*Loaded: c"):
+        open_stores("d")
+
+
+def test_with_nothing_loaded_the_error_says_how_to_load(home: Path) -> None:
+    with pytest.raises(UnknownCollection, match="workbench load SOURCE --as NAME"):
+        open_stores("d")
+
+
+def damage_manifest(generation: Path) -> None:
+    (generation / "manifest.json").write_text("{")
+
+
+def of_another_version(generation: Path) -> None:
+    path = generation / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "format": 0}))
+
+
+def with_another_field(generation: Path) -> None:
+    path = generation / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "extra": 0}))
+
+
+DAMAGES = {
+    "no manifest": lambda g: (g / "manifest.json").unlink(),
+    "damaged manifest": damage_manifest,
+    "another version": of_another_version,
+    "another field": with_another_field,
+    "no catalog": lambda g: (g / "catalog.duckdb").unlink(),
+    "damaged catalog": lambda g: (g / "catalog.duckdb").write_bytes(b"nothing like it" * 9999),
+    "a catalog cut short": lambda g: (g / "catalog.duckdb").write_bytes((g / "catalog.duckdb").read_bytes()[:99999]),
+    "no points": lambda g: shutil.rmtree(g / "points"),
+    "points cut short": lambda g: next(p for p in (g / "points").rglob("*.mmap")).write_bytes(b""),
+    "no generation": shutil.rmtree,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_broken_collection_is_listed_with_the_reason_and_not_opened(loaded: Path, damage: str) -> None:
+    load(source_of(chunks_of("coffee")), name="whole", progress=False)
+    DAMAGES[damage](loaded)
+    broken, whole = collections()
+    assert (broken.name, broken.manifest) == ("c", None) and broken.broken
+    assert whole.manifest is not None and not whole.broken
+    with pytest.raises(WorkbenchError) as caught:
+        open_stores("c")
+    assert "oad" in str(caught.value), "it says to load again"
+
+
+def test_a_reader_that_meets_the_end_of_a_load_opens_the_new_generation(loaded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from workbench.stores import home as module
+
+    calls = []
+    read = module.read_manifest
+
+    def late(generation: Path):
+        calls.append(generation)
+        if len(calls) == 1:
+            load(source_of(chunks_of("coffee")), name="c", progress=False)
+        return read(generation)
+
+    monkeypatch.setattr(module, "read_manifest", late)
+    with open_stores("c") as stores:
+        assert [p["content"] for _, p, _ in stores.points.all_points()] == ["coffee"]
+    assert calls[0] == loaded != calls[-1]
+
+
+def test_a_reader_keeps_what_it_opened_while_a_load_ends(loaded: Path) -> None:
+    with open_stores("c") as stores:
+        load(source_of(chunks_of("coffee")), name="c", progress=False)
+        assert [c.text for c in stores.catalog.chunks([0, 1])] == ["tea", "ferry"]
+        assert [p.payload["content"] for p in stores.points.scroll([], "any", {}, 10)] == ["tea", "ferry"]
+
+
+def test_a_manifest_that_points_at_nothing_is_broken(home: Path) -> None:
+    (home / "collections" / "c").mkdir(parents=True)
+    (home / "collections" / "c" / "current").write_text("gone\n")
+    with pytest.raises(BrokenCollection, match="no manifest"):
+        open_stores("c")
+
+
+def test_any_name_is_refused_before_the_disk_is_touched(home: Path) -> None:
+    with pytest.raises(BadParameter, match="cannot name a collection"):
+        open_stores("../../etc")

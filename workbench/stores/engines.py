@@ -1,0 +1,186 @@
+"""Which Qdrant engine holds a collection's points: the embedded one, or a server by URL; chosen in one place.
+
+A server's collection belongs to one generation: it is made under the generation's own name, recorded before it is
+made, and dropped when the generation is. So a load that dies leaves the earlier collection as it was.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, Protocol
+
+from workbench.errors import BadParameter, WorkbenchError
+from workbench.stores.manifest import BrokenCollection, Manifest, write_whole
+
+if TYPE_CHECKING:
+    from workbench.stores.catalog import Catalog
+    from workbench.stores.points import Points
+
+CATALOG, POINTS, SERVER = "catalog.duckdb", "points", "server.json"
+EDGE, QDRANT = "qdrant-edge-py", "qdrant"
+BLOCK = 512  # bytes, the unit of st_blocks by POSIX
+
+
+class Engine(Protocol):
+    """An engine to build for: what it was told, how it builds, and what the manifest says of it."""
+
+    @property
+    def settings(self) -> dict[str, Any]: ...
+
+    def build(self, name: str, whole: Path, parts: Sequence[Path], vectors: Path, tick: Callable[[int], None]) -> None:
+        """Put the points where `whole` says, all or nothing; what an interrupted load completed is kept."""
+
+    def described(self, whole: Path) -> dict[str, dict[str, Any]]: ...
+
+    def size(self, whole: Path) -> int:
+        """Bytes on this disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """The engine in this process, built in one of its own, in `points` beside the catalog."""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {"engine": EDGE}
+
+    def build(self, name: str, whole: Path, parts: Sequence[Path], vectors: Path, tick: Callable[[int], None]) -> None:
+        from workbench.stores.edge_build import build_edge
+
+        if (whole / POINTS).exists():
+            return
+        build_edge(whole / POINTS, parts, vectors, progress=_stored(tick))
+
+    def described(self, whole: Path) -> dict[str, dict[str, Any]]:
+        return {EDGE: {"version": version(EDGE)}}
+
+    def size(self, whole: Path) -> int:
+        # The engine's files are sparse: what they take is far less than what they say.
+        return sum(p.stat().st_blocks * BLOCK for p in (whole / POINTS).rglob("*") if p.is_file())
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A Qdrant server or cluster. Every replica confirms each write, so that a load that ends is whole."""
+
+    url: str
+    shard_number: int
+    replication_factor: int
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {
+            "engine": QDRANT, "url": self.url, "shard_number": self.shard_number,
+            "replication_factor": self.replication_factor,
+        }  # fmt: skip
+
+    def build(self, name: str, whole: Path, parts: Sequence[Path], vectors: Path, tick: Callable[[int], None]) -> None:
+        from workbench.stores.client_build import build_client
+
+        found = _server(whole)
+        if found and found["complete"]:
+            return
+        _drop(found)
+        # Two homes may use one server: a name is used once, so that neither drops the other's.
+        record = {"url": self.url, "collection": f"{name}-{token_hex(4)}", "complete": False}
+        write_whole(whole / SERVER, json.dumps(record))
+        build_client(
+            self.url, record["collection"], parts, vectors, shard_number=self.shard_number,
+            replication_factor=self.replication_factor, write_consistency_factor=self.replication_factor,
+            progress=_stored(tick),
+        )  # fmt: skip
+        write_whole(whole / SERVER, json.dumps({**record, "complete": True}))
+
+    def described(self, whole: Path) -> dict[str, dict[str, Any]]:
+        return {QDRANT: {"version": f"client {version('qdrant-client')}", **self.settings, **_server(whole)}}
+
+    def size(self, whole: Path) -> int:
+        return 0
+
+
+def engine_for(url: str, shard_number: int = 1, replication_factor: int = 1) -> Engine:
+    """The server at a URL, the embedded engine for "". Raises BadParameter for numbers below 1, or shards or
+    replicas of the embedded engine, which has neither."""
+    if min(shard_number, replication_factor) < 1:
+        raise BadParameter(f"{shard_number} shards and {replication_factor} replicas must be at least 1")
+    if url:
+        return Server(url, shard_number, replication_factor)
+    if (shard_number, replication_factor) != (1, 1):
+        raise BadParameter("the embedded engine has one shard and no replicas", do="Name a server with --qdrant URL")
+    return Embedded()
+
+
+def open_catalog(generation: Path) -> Catalog:
+    """The catalog of a generation. Raises the catalog's named errors."""
+    from workbench.stores.catalog import Catalog
+
+    return Catalog.open(generation / CATALOG)
+
+
+def open_points(generation: Path, manifest: Manifest) -> Points:
+    """The points of a generation, by the engine that the manifest names."""
+    if QDRANT in manifest.engines:
+        from workbench.stores.client import ClientPoints
+
+        server = manifest.engines[QDRANT]
+        return ClientPoints(url=server["url"], collection=server["collection"])
+    from workbench.stores.edge import EdgePoints
+
+    return EdgePoints.open(generation / POINTS)
+
+
+def check(generation: Path, manifest: Manifest) -> None:
+    """What can be told of a generation without reading it through: the catalog opens, and the embedded points have
+    their files. A server is not asked. Raises the stores' named errors, or BrokenCollection."""
+    with open_catalog(generation) as catalog:
+        if catalog.n != manifest.counts["chunks"]:
+            raise BrokenCollection(
+                f"the catalog holds {catalog.n} chunks instead of {manifest.counts['chunks']}", where=str(generation)
+            )
+    if EDGE in manifest.engines:
+        from workbench.stores.edge_seal import read_seal
+
+        read_seal(generation / POINTS)
+
+
+def abandon(whole: Path) -> None:
+    """Drop the server's collection of a load that was given up. A server that does not answer keeps it."""
+    _drop(_server(whole))
+
+
+def retire(manifest: Manifest) -> None:
+    """Drop the server's collection of a generation that was replaced."""
+    _drop(manifest.engines.get(QDRANT))
+
+
+def _stored(tick: Callable[[int], None]) -> Callable[[str, int, int], None]:
+    """A builder's progress as a count of points more."""
+    told = 0
+
+    def progress(stage: str, done: int, total: int) -> None:
+        nonlocal told
+        if stage == "points":
+            tick(done - told)
+            told = done
+
+    return progress
+
+
+def _server(whole: Path) -> dict[str, Any]:
+    path = whole / SERVER
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def _drop(server: Any) -> None:
+    if not server:
+        return
+    from workbench.stores.client_build import drop_client
+
+    with suppress(WorkbenchError):
+        drop_client(server["url"], server["collection"])

@@ -1,0 +1,86 @@
+"""What a complete collection says of itself: one JSON file, written last, read before anything is opened."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import WorkbenchError
+from workbench.text import Tokenizer
+from workbench.types import as_plain
+
+MANIFEST = "manifest.json"
+FORMAT = 1  # of the stores' layout: another number is another layout, and the collection is loaded again
+
+
+class BrokenCollection(WorkbenchError):
+    """A collection that is there but cannot be read whole; says which part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A collection's own account.
+
+    `counts`: chunks, entities, queries, qrels, unknown_qrel_documents (distinct documents that are judged and not
+    there), unknown_qrel_queries, skipped_empty (chunks without a visible character, which are not stored),
+    truncated (texts longer than the model reads). `vectors` is "embedded" (each chunk's text) or "composed" (by
+    the source). `engines` maps an engine to what is known of it, its version first; `sizes` a store to its bytes.
+    `content_hash` covers chunks, queries, judgements, tokenizer and model: equal hash, equal collection.
+    `load_key` covers the source's settings and the engines' too: equal key, nothing to load.
+    """
+
+    name: str
+    kind: str
+    location: str
+    settings: Mapping[str, Any]
+    counts: Mapping[str, int]
+    model: Mapping[str, Any]
+    tokenizer: Mapping[str, str]
+    vectors: str
+    engines: Mapping[str, Mapping[str, Any]]
+    sizes: Mapping[str, int]
+    content_hash: str
+    load_key: str
+    generation: str
+    created: str
+    versions: Mapping[str, str]
+    warnings: tuple[str, ...] = ()
+    format: int = field(default=FORMAT)
+
+    @property
+    def words(self) -> Tokenizer:
+        """The tokenizer that made the index, for the query."""
+        return Tokenizer(stop=self.tokenizer["stop"], stem=self.tokenizer["stem"])  # type: ignore[arg-type]
+
+    def write(self, directory: Path) -> None:
+        """Write it whole or not at all."""
+        write_whole(directory / MANIFEST, json.dumps(as_plain(self), ensure_ascii=False, indent=1) + "\n")
+
+
+def read_manifest(directory: Path) -> Manifest:
+    """The manifest of a generation. Raises BrokenCollection."""
+    path = directory / MANIFEST
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        wrong = {f.name for f in fields(Manifest)} ^ set(found)
+    except FileNotFoundError as error:
+        raise BrokenCollection("it has no manifest", where=str(path), do="Load it again") from error
+    except (OSError, ValueError, TypeError) as error:
+        raise BrokenCollection(f"its manifest cannot be read: {error}", where=str(path), do="Load it again") from error
+    if wrong or found["format"] != FORMAT:
+        raise BrokenCollection("it was loaded by another version", where=str(path), do="Load it again")
+    return Manifest(**{**found, "warnings": tuple(found["warnings"])})
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Replace a file's text atomically and durably."""
+    partial = path.with_name(path.name + ".partial")
+    with partial.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(partial, path)
