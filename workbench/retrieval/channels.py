@@ -5,7 +5,6 @@ from __future__ import annotations
 from workbench.bm25 import K1, B
 from workbench.registry import Stage, register
 from workbench.retrieval.context import Candidates, Context
-from workbench.stores.points import READ_FIELDS
 from workbench.types import Query, Ranking
 
 SEMANTIC_LIMIT = 256
@@ -68,7 +67,7 @@ def lexical_engine_bm25(query: Query, ctx: Context, *, limit: int = SEMANTIC_LIM
 @register("channel")
 def semantic(query: Query, ctx: Context, *, limit: int = SEMANTIC_LIMIT) -> Ranking:
     """The nearest points by exact cosine to the query's vector; ties by point id."""
-    found = ctx.once(("nearest", limit, query.normalised), lambda: ctx.nearest(query, limit, READ_FIELDS))
+    found = ctx.once(("nearest", limit, query.normalised), lambda: ctx.nearest(query, limit))
     ctx.evidence["semantic"] = Candidates(tuple(p for p, _ in found), ("nearest",) * len(found), limit)
     return Ranking("semantic", tuple(p.id for p, _ in found), tuple(s for _, s in found))
 

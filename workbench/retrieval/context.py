@@ -47,12 +47,14 @@ class Candidates:
 @dataclass(slots=True)
 class Context:
     """One search's view of a collection. `memo` may outlive the search: variants over the same query and filters
-    (the `scope`) share what their stages have in common; a shared stage's spans are told again, marked so."""
+    (the `scope`) share what their stages have in common; a shared stage's spans are told again, marked so.
+    `fields` are the payload fields that every read brings; () reads ids alone."""
 
     stores: Stores
     scope: str = ""
     trace: Trace = field(default_factory=Trace)
     memo: dict[Any, tuple[Any, tuple[Span, ...]]] = field(default_factory=dict)
+    fields: tuple[str, ...] = READ_FIELDS
     evidence: dict[str, Any] = field(default_factory=dict)
 
     def once(self, key: Any, compute: Callable[[], Any]) -> Any:
@@ -93,11 +95,11 @@ class Context:
 
     # -- Qdrant ------------------------------------------------------------------------------------------------
     def scroll(
-        self, stage: str, terms: Sequence[str], match: Match, query: Query, limit: int, fields: Sequence[str]
+        self, stage: str, terms: Sequence[str], match: Match, query: Query, limit: int
     ) -> list[Point]:
         """The first points in point-id order that hold any / all of the terms within the query's filters."""
         with self.trace.span(stage, "scroll", "qdrant") as span:
-            found = self.stores.points.scroll(terms, match, query.filters, limit, fields=fields)
+            found = self.stores.points.scroll(terms, match, query.filters, limit, fields=self.fields)
             _told(span, found, limit, f"{match} of {len(terms)} terms")
         return found
 
@@ -107,27 +109,27 @@ class Context:
             span.bytes, span.note = ID_BYTES, " ".join(terms) + ("" if exact else " (approximate)")
             return self.stores.points.count(terms, match, query.filters, exact=exact)
 
-    def nearest(self, query: Query, limit: int, fields: Sequence[str]) -> list[tuple[Point, float]]:
+    def nearest(self, query: Query, limit: int) -> list[tuple[Point, float]]:
         """The nearest points within the query's filters, score descending, then point id."""
         vector = self.vector(query)
         if vector is None:
             return []
         with self.trace.span("semantic", "query", "qdrant") as span:
-            found = self.stores.points.nearest(vector, query.filters, limit, fields=fields)
+            found = self.stores.points.nearest(vector, query.filters, limit, fields=self.fields)
             _told(span, [p for p, _ in found], limit, "nearest")
         return found
 
     def engine_bm25(self, terms: Sequence[str], query: Query, limit: int) -> list[tuple[Point, float]]:
         """The best points by the engine's own BM25 over its text index, with the payload that is read back."""
         with self.trace.span("lexical", "query", "qdrant") as span:
-            found = self.stores.points.bm25(terms, query.filters, limit, fields=READ_FIELDS)
+            found = self.stores.points.bm25(terms, query.filters, limit, fields=self.fields)
             _told(span, [p for p, _ in found], limit, "bm25 in the engine")
         return found
 
     def read(self, stage: str, ids: Sequence[PointId]) -> list[Point]:
         """These points with the payload that is read back."""
         with self.trace.span(stage, "retrieve", "qdrant") as span:
-            found = self.stores.points.retrieve(ids, fields=READ_FIELDS)
+            found = self.stores.points.retrieve(ids, fields=self.fields)
             _told(span, found, len(ids), "by id")
         return found
 

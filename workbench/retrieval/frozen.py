@@ -97,7 +97,7 @@ class _FrozenContext(Context):
         self._within(policy["cap"], known)
         return known.first(policy["cap"])
 
-    def nearest(self, query: Query, limit: int, fields: Sequence[str]) -> list[tuple[Point, float]]:
+    def nearest(self, query: Query, limit: int) -> list[tuple[Point, float]]:
         known: Candidates = self.frozen.deep.evidence["semantic"]
         self._within(limit, known)
         return self._ranked("semantic", known, limit)
@@ -121,7 +121,7 @@ class _FrozenContext(Context):
     ) -> dict[PointId, float]:
         return {i: self.frozen.bm25[i] for i in ids if i in self.frozen.bm25}
 
-    def scroll(self, stage: str, terms: Sequence[str], match: Match, query: Query, limit: int, fields: Sequence[str]):
+    def scroll(self, stage: str, terms: Sequence[str], match: Match, query: Query, limit: int) -> list[Point]:
         raise BeyondFrozen("frozen lists ask no engine", do="Retrieve again")
 
     def count(self, stage: str, terms: Sequence[str], match: Match, query: Query, *, exact: bool = True) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from workbench.errors import BadParameter
 from workbench.registry import register
 from workbench.retrieval.context import Candidates, Context
-from workbench.stores.points import READ_FIELDS, Point
+from workbench.stores.points import Point
 from workbench.types import Query
 
 CANDIDATE_CAP = 256
@@ -22,7 +22,7 @@ CANDIDATE_CAP = 256
 def any_term(query: Query, ctx: Context, terms: Sequence[str], *, cap: int = CANDIDATE_CAP) -> Candidates:
     """The first `cap` points that hold any term, in point-id order (ADR 0005)."""
     reading = _Reading(cap)
-    reading.take("any term", ctx.scroll("lexical", terms, "any", query, cap, READ_FIELDS))
+    reading.take("any term", ctx.scroll("lexical", terms, "any", query, cap))
     return reading.done()
 
 
@@ -64,7 +64,7 @@ def all_terms_then_by_id(
     reading = _Reading(cap)
     _every_term(reading, query, ctx, terms)
     if not reading.full:
-        reading.take("any term", ctx.scroll("lexical", terms, "any", query, cap, READ_FIELDS))
+        reading.take("any term", ctx.scroll("lexical", terms, "any", query, cap))
     return reading.done()
 
 
@@ -124,7 +124,7 @@ class _Reading:
 
 def _every_term(reading: _Reading, query: Query, ctx: Context, terms: Sequence[str]) -> None:
     if len(terms) > 1:
-        reading.take("all terms", ctx.scroll("lexical", terms, "all", query, reading.cap, READ_FIELDS))
+        reading.take("all terms", ctx.scroll("lexical", terms, "all", query, reading.cap))
 
 
 def _by_count(
@@ -148,5 +148,5 @@ def _by_count(
             return
         if reading.counts.get(term) != 0:
             # A scroll cannot leave out what is read already, so it asks for the whole cap to fill the room.
-            found = ctx.scroll("lexical", [term], "all", query, reading.cap, READ_FIELDS)
+            found = ctx.scroll("lexical", [term], "all", query, reading.cap)
             reading.take(f"term {term}", found)

@@ -220,6 +220,13 @@ class Catalog:
         sql = f"SELECT cid FROM chunk WHERE {admitted.sql or 'true'} ORDER BY cid LIMIT $limit::BIGINT"
         return self._points(sql, {**admitted.params, "limit": _limit(self.n if limit is None else limit)})
 
+    def admits(self, point_id: PointId, filters: Filters) -> bool:
+        """Whether the filters admit this point. Raises UnknownPoint."""
+        admitted = where(filters)
+        cid = int(self._ids.cids([point_id])[0])
+        sql = f"SELECT count(*) FROM chunk WHERE cid = $cid::BIGINT AND ({admitted.sql or 'true'})"
+        return bool(self._file.rows(sql, {**admitted.params, "cid": cid})[0][0])
+
     def position(self, point_id: PointId) -> int:
         """The point's 1-based place in point-id order. Raises UnknownPoint."""
         return int(self._ids.cids([point_id])[0]) + 1
