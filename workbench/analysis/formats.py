@@ -1,0 +1,212 @@
+"""Runs, judgements and queries as files: TREC, BEIR, and the JSON of ranx, in and out.
+
+The kind is told by the file's name and first line, and named in every error; `.gz` is read as well. A file
+that cannot be read as it claims raises SourceError with `file:line`, and what columns were missed and found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from math import isfinite
+from pathlib import Path
+
+from workbench.analysis.canonical import write_text
+from workbench.analysis.json_formats import (
+    json_qrels,
+    json_run,
+    qrels_as_json,
+    queries_as_jsonl,
+    run_as_json,
+)
+from workbench.analysis.judged import Run
+from workbench.errors import BadParameter
+from workbench.sources.files import existing, json_rows, missing_columns, named_rows, suffix_of, text_lines
+from workbench.sources.source import JudgedQuery, Qrel, SourceError
+
+TREC_RUN = ("query", "Q0", "document", "rank", "score", "tag")
+TREC_QRELS = ("query", "iteration", "document", "grade")
+BEIR_QRELS = ("query-id", "corpus-id", "score")
+
+# Columns are parted by ASCII white space, as trec_eval has it; any other blank is part of an id.
+_COLUMN = re.compile(r"[^ \t\r\n\f\v]+")
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+
+
+@dataclass(frozen=True, slots=True)
+class RunFile:
+    """A run as read: rankings in the order of falling score, equal scores in the order of the file; scores in
+    the same order; `notes` says what did not fit, with counts."""
+
+    rankings: Mapping[str, tuple[str, ...]]
+    scores: Mapping[str, tuple[float, ...]]
+    notes: tuple[str, ...] = ()
+
+    def scored(self) -> dict[str, tuple[tuple[str, float], ...]]:
+        """Query id to (document, score), as `ties.metric_range` takes it."""
+        return {q: tuple(zip(ids, self.scores[q], strict=True)) for q, ids in self.rankings.items()}
+
+
+def read_run(location: str | Path) -> RunFile:
+    """A run: `.json` is ranx ({query: {document: score}}), anything else TREC's six columns.
+
+    The score orders, as in every evaluator; a rank column that says otherwise is counted in `notes`, and so
+    are queries with equal scores. Raises SourceError for a document that a query names twice.
+    """
+    path = existing(location, "the run")
+    if suffix_of(path) == ".json":
+        return _ordered(json_run(path), {})
+    rows: dict[str, dict[str, float]] = {}
+    ranks: dict[str, dict[str, int]] = {}
+    for where, (query, _, document, rank, score, _) in _columns(path, TREC_RUN, "a TREC run"):
+        if document in rows.setdefault(query, {}):
+            raise SourceError(f"query {query!r} names document {document!r} twice", where=where)
+        rows[query][document] = _number(score, where)
+        ranks.setdefault(query, {})[document] = _whole(rank, "rank", where)
+    return _ordered(rows, ranks)
+
+
+def read_qrels(location: str | Path) -> tuple[Qrel, ...]:
+    """Judgements: `.json` is ranx, a first line with `query-id` BEIR's table, else TREC's four columns.
+
+    Grades are whole numbers, negative ones are kept. Repeated judgements are left for `judge` to count.
+    """
+    path = existing(location, "the judgements")
+    if suffix_of(path) == ".json":
+        return json_qrels(path)
+    if any(name in _first_line(path) for name in BEIR_QRELS[:2]):
+        return tuple(_beir_qrels(path))
+    return tuple(
+        Qrel(query, document, _whole(grade, "grade", where))
+        for where, (query, _, document, grade) in _columns(path, TREC_QRELS, "TREC judgements", BEIR_QRELS)
+    )
+
+
+def read_queries(location: str | Path) -> tuple[JudgedQuery, ...]:
+    """BEIR queries: JSON lines with `_id` and `text`; an object `metadata` becomes attributes."""
+    path = existing(location, "the query file")
+    queries: dict[str, JudgedQuery] = {}
+    for number, row in json_rows(path):
+        where = f"{path}:{number}"
+        missed = [name for name in ("_id", "text") if not isinstance(row.get(name), str)]
+        if missed:
+            raise missing_columns(
+                missed, list(row), where, "Each line is a JSON object with text for _id and text"
+            )
+        if row["_id"] in queries:
+            raise SourceError(f"query id {row['_id']!r} stands twice", where=where)
+        attributes = row.get("metadata")
+        queries[row["_id"]] = JudgedQuery(
+            row["_id"], row["text"], attributes if isinstance(attributes, dict) else {}
+        )
+    return tuple(queries.values())
+
+
+def write_run(location: str | Path, run: Run, *, tag: str = "workbench") -> None:
+    """Write rankings with `score = n - rank`, so that every evaluator reads our order: `.json` for ranx, else
+    TREC. TREC has no line for a query without results, and no ids with white space (BadParameter)."""
+    path = Path(location)
+    if suffix_of(path) == ".json":
+        return write_text(path, run_as_json(run))
+    _plain([*run, tag, *chain.from_iterable(run.values())], "a TREC run")
+    lines = [
+        f"{query} Q0 {document} {rank} {len(ids) - rank} {tag}\n"
+        for query, ids in run.items()
+        for rank, document in enumerate(ids, 1)
+    ]
+    return write_text(path, "".join(lines))
+
+
+def write_qrels(location: str | Path, qrels: Iterable[Qrel]) -> None:
+    """Write judgements: `.json` for ranx, `.tsv` for BEIR, else TREC. Ids that the kind cannot hold raise
+    BadParameter: white space in TREC, tabs and line ends in BEIR."""
+    path, qrels = Path(location), list(qrels)
+    if suffix_of(path) == ".json":
+        return write_text(path, qrels_as_json(qrels))
+    ids = [i for q in qrels for i in (q.query_id, q.entity_id)]
+    if suffix_of(path) == ".tsv":
+        _plain(ids, "BEIR judgements", "\t\r\n")
+        lines = ["\t".join(BEIR_QRELS) + "\n", *(f"{q.query_id}\t{q.entity_id}\t{q.grade}\n" for q in qrels)]
+    else:
+        _plain(ids, "TREC judgements")
+        lines = [f"{q.query_id} 0 {q.entity_id} {q.grade}\n" for q in qrels]
+    return write_text(path, "".join(lines))
+
+
+def write_queries(location: str | Path, queries: Iterable[JudgedQuery]) -> None:
+    """Write queries as BEIR does: one JSON object a line, attributes as `metadata`."""
+    write_text(Path(location), queries_as_jsonl(queries))
+
+
+def _columns(
+    path: Path, names: tuple[str, ...], kind: str, other: tuple[str, ...] = ()
+) -> Iterator[tuple[str, list[str]]]:
+    """(`file:line`, cells split at white space) of every line that is not blank."""
+    for number, line in enumerate(text_lines(path), 1):
+        cells = _COLUMN.findall(line)
+        if not cells:
+            continue
+        where = f"{path}:{number}"
+        if len(cells) != len(names):
+            hint = f"; or begin the file with the columns {', '.join(other)}, parted by tabs" if other else ""
+            what = f"{len(cells)} columns in place of the {len(names)} of {kind}"
+            if len(cells) < len(names):
+                what += f"; missing: {', '.join(names[len(cells) :])}"
+            raise SourceError(what, where=where, do=f"Give {', '.join(names)}{hint}")
+        yield where, cells
+
+
+def _beir_qrels(path: Path) -> Iterator[Qrel]:
+    for number, row in named_rows(path, "\t"):
+        where = f"{path}:{number}"
+        missed = [name for name in BEIR_QRELS if name not in row]
+        if missed:
+            raise missing_columns(
+                missed, list(row), where, "BEIR judgements have these columns, parted by tabs"
+            )
+        yield Qrel(row["query-id"], row["corpus-id"], _whole(row["score"], "grade", where))
+
+
+def _ordered(rows: Mapping[str, Mapping[str, float]], ranks: Mapping[str, Mapping[str, int]]) -> RunFile:
+    # sorted() is stable: equal scores stay in the order of the file.
+    ids = {q: tuple(sorted(found, key=lambda d: -found[d])) for q, found in rows.items()}
+    scores = {q: tuple(rows[q][d] for d in ids[q]) for q in rows}
+    tied = sum(len(set(s)) < len(s) for s in scores.values())
+    turned = sum(
+        any(ranks[q][above] > ranks[q][below] for above, below in zip(ids[q], ids[q][1:], strict=False))
+        for q in ranks
+    )
+    notes = []
+    if tied:
+        notes.append(f"queries with equal scores, kept in the order of the file: {tied}")
+    if turned:
+        notes.append(f"queries whose ranks disagree with their scores, the scores were followed: {turned}")
+    return RunFile(ids, scores, tuple(notes))
+
+
+def _first_line(path: Path) -> str:
+    return next((line for line in text_lines(path) if line.strip()), "")
+
+
+def _whole(text: str, what: str, where: str) -> int:
+    if not _WHOLE.fullmatch(text):
+        raise SourceError(f"{what} {text!r} is not a whole number", where=where)
+    return int(text)
+
+
+def _number(text: str, where: str) -> float:
+    try:
+        number = float("nan" if "_" in text else text)
+    except ValueError:
+        number = float("nan")
+    if not isfinite(number):
+        raise SourceError(f"score {text!r} is not a finite number", where=where)
+    return number
+
+
+def _plain(ids: Iterable[str], kind: str, refused: str = " \t\r\n\f\v") -> None:
+    for text in ids:
+        if not text or any(c in refused or "\ud800" <= c <= "\udfff" for c in text):
+            raise BadParameter(f"{kind} cannot hold the id {text!r}", do="Write a .json file instead")

@@ -1,0 +1,213 @@
+"""Queries times judgements: which are evaluated, which are skipped and why, and misfits with counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from workbench.analysis.ids import Padded, padded
+from workbench.errors import BadParameter, WorkbenchError
+from workbench.sources.source import JudgedQuery, Qrel
+
+NOT_JUDGED = "no judgements"
+NOTHING_RELEVANT = "no relevant documents"
+
+# trec_eval keeps an array as long as the highest grade: 2**31 takes 16 GB (measured), so a typo must not
+# pass.
+MAX_GRADE = 1000
+
+Run = Mapping[str, Sequence[str]]
+"""Query id to document ids, best first; a document stands once in a ranking."""
+
+
+class ConflictingJudgements(WorkbenchError):
+    """One document has two grades for the same query; which one holds cannot be guessed."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A judged query set. A grade of 1 or more is relevant; 0 and below are judged and not relevant.
+
+    `queries` are those that are evaluated (at least one relevant document), in the order of the query set,
+    and `grades` theirs; `skipped` maps every other query to its reason. Relevant documents that do not exist
+    stay in the judgements, so that a figure can be compared with published ones, and are counted."""
+
+    queries: tuple[JudgedQuery, ...]
+    grades: Mapping[str, Mapping[str, int]]
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    judgements: int = 0
+    negative: int = 0
+    repeated: int = 0
+    orphans: tuple[str, ...] = ()
+    unknown: tuple[str, ...] | None = None
+    only_unknown: tuple[str, ...] = ()
+    padded_queries: Padded = Padded()
+    padded_documents: Padded = Padded()
+    by_position: bool = False
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """The evaluated query ids, in the order of the query set."""
+        return tuple(q.id for q in self.queries)
+
+    def only(self, query_ids: Iterable[str]) -> Judged:
+        """The same set with these queries alone, evaluated or skipped; what was counted stays as it was."""
+        kept = set(query_ids)
+        return replace(
+            self,
+            queries=tuple(q for q in self.queries if q.id in kept),
+            grades={q: docs for q, docs in self.grades.items() if q in kept},
+            skipped={q: reason for q, reason in self.skipped.items() if q in kept},
+        )
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        """How many queries were skipped, by reason."""
+        return dict(sorted(Counter(self.skipped.values()).items()))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """One sentence for each thing that does not fit; empty when all fits."""
+        said = [f"queries skipped, {reason}: {n}" for reason, n in self.reasons.items()]
+        counted = (
+            ("judgements with negative grades, taken as judged and not relevant", self.negative),
+            ("judgements that stand twice with the same grade, counted once", self.repeated),
+            ("judged query ids that are not in the query set, left out", len(self.orphans)),
+            ("judged documents that do not exist, kept in the judgements", len(self.unknown or ())),
+            ("evaluated queries without a relevant document that exists", len(self.only_unknown)),
+        )
+        said += [f"{what}: {n}" for what, n in counted if n]
+        if self.by_position:
+            said.append("all judged query ids lie between 1 and the number of queries: they may count the"
+                        " queries by position; they were matched by id")  # fmt: skip
+        if self.padded_queries.count:
+            said.append(self.padded_queries.sentence("judged query ids", "ids of the query set"))
+        if self.padded_documents.count:
+            said.append(self.padded_documents.sentence("judged documents", "documents of the collection"))
+        return tuple(said)
+
+
+def judge(
+    queries: Iterable[JudgedQuery] | None, qrels: Iterable[Qrel], documents: Iterable[str] | None = None
+) -> Judged:
+    """Lay judgements over queries: each query is evaluated or skipped with a reason, misfits are counted.
+
+    `queries=None` takes the query ids from the judgements, in their order. `documents` are the ids that
+    exist; without them unknown documents are not looked for (`unknown` is None). Raises BadParameter for a
+    query id that stands twice, an id that is not text, or a grade above MAX_GRADE; ConflictingJudgements for
+    two grades."""
+    grades, judgements, repeated = _graded(qrels)
+    asked = [JudgedQuery(q, "") for q in grades] if queries is None else list(queries)
+    _once(asked)
+    skipped: dict[str, str] = {}
+    for query in asked:
+        if query.id not in grades:
+            skipped[query.id] = NOT_JUDGED
+        elif max(grades[query.id].values()) < 1:
+            skipped[query.id] = NOTHING_RELEVANT
+    known = {q.id for q in asked}
+    orphans = tuple(sorted(set(grades) - known))
+    evaluated = tuple(q for q in asked if q.id not in skipped)
+    exist = None if documents is None else set(documents)
+    named = {d for q in asked for d in grades.get(q.id, ())}
+    return Judged(
+        queries=evaluated,
+        grades={q.id: grades[q.id] for q in evaluated},
+        skipped=skipped,
+        judgements=judgements,
+        negative=sum(g < 0 for docs in grades.values() for g in docs.values()),
+        repeated=repeated,
+        orphans=orphans,
+        unknown=None if exist is None else tuple(sorted(named - exist)),
+        only_unknown=() if exist is None else tuple(
+            q.id for q in evaluated if not any(g > 0 and d in exist for d, g in grades[q.id].items())
+        ),
+        padded_queries=padded(orphans, known),
+        padded_documents=Padded() if exist is None else padded(named, exist),
+        by_position=bool(orphans) and _within(grades, len(asked)),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RunCheck:
+    """How a run meets a judged set. `missing` (not in the run) and `empty` (no results) evaluated queries
+    count as 0; `extra` queries of the run are not in the set, `skipped` ones are not evaluated: both are left
+    out."""
+
+    missing: tuple[str, ...] = ()
+    empty: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+    padded_queries: Padded = Padded()
+    padded_documents: Padded = Padded()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """One sentence for each thing that does not fit; empty when all fits."""
+        counted = (
+            ("queries that are not in the run, counted as 0", self.missing),
+            ("queries without results, counted as 0", self.empty),
+            ("queries of the run that are not in the judged set, left out", self.extra),
+            ("queries of the run that cannot be evaluated, left out", self.skipped),
+        )
+        said = [f"{what}: {len(ids)}" for what, ids in counted if ids]
+        if self.padded_queries.count:
+            said.append(self.padded_queries.sentence("query ids of the run", "judged query ids"))
+        if self.padded_documents.count:
+            said.append(self.padded_documents.sentence("judged documents", "documents of the run"))
+        return tuple(said)
+
+
+def check_run(run: Run, judged: Judged) -> RunCheck:
+    """Lay a run over a judged set and say what is missing, empty, extra or padded. Ids come sorted."""
+    evaluated = set(judged.ids)
+    extra = set(run) - evaluated - set(judged.skipped)
+    found = {d for q in evaluated & set(run) for d in run[q]}
+    wanted = {d for docs in judged.grades.values() for d in docs}
+    return RunCheck(
+        missing=tuple(sorted(evaluated - set(run))),
+        empty=tuple(sorted(q for q in evaluated & set(run) if not run[q])),
+        extra=tuple(sorted(extra)),
+        skipped=tuple(sorted(set(run) & set(judged.skipped))),
+        padded_queries=padded(extra, evaluated | set(judged.skipped)),
+        padded_documents=padded(wanted, found),
+    )
+
+
+def _graded(qrels: Iterable[Qrel]) -> tuple[dict[str, dict[str, int]], int, int]:
+    """Query id to document to grade, the number of judgements read, and how many repeat an earlier one."""
+    grades: dict[str, dict[str, int]] = {}
+    judgements = 0
+    for qrel in qrels:
+        judgements += 1
+        query, document, grade = qrel.query_id, qrel.entity_id, qrel.grade
+        if not (isinstance(query, str) and isinstance(document, str)):
+            raise BadParameter(f"the ids of a judgement are text, not {query!r} and {document!r}")
+        if isinstance(grade, bool) or not isinstance(grade, int) or grade > MAX_GRADE:
+            raise BadParameter(
+                f"grade {grade!r} is not a whole number up to {MAX_GRADE}",
+                where=f"query {query}, document {document}",
+            )
+        of_query = grades.setdefault(query, {})
+        if of_query.setdefault(document, grade) != grade:
+            raise ConflictingJudgements(
+                f"document {document!r} has the grades {of_query[document]} and {grade}",
+                where=f"query {query!r}", do="Keep one of them",
+            )  # fmt: skip
+    return grades, judgements, judgements - sum(map(len, grades.values()))
+
+
+def _once(queries: Sequence[JudgedQuery]) -> None:
+    for query_id, times in Counter(q.id for q in queries).items():
+        if not isinstance(query_id, str):
+            raise BadParameter(f"a query's id is text, not {query_id!r}")
+        if times > 1:
+            raise BadParameter(
+                f"query id {query_id!r} stands {times} times in the query set", do="Keep one of them"
+            )
+
+
+def _within(query_ids: Iterable[str], count: int) -> bool:
+    return all(q.isascii() and q.isdecimal() and 1 <= int(q) <= count for q in query_ids)

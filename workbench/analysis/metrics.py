@@ -1,0 +1,153 @@
+"""Metrics of our own order, by ir-measures.
+
+Evaluators sort a run by score and break ties by document id, so they get `score = n - rank` and no ties. They
+also read ids as C strings (a lone surrogate ends the process) and end it at a cutoff of 0: so ids are
+numbered here, and names are checked, before anything is handed over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from math import fsum
+from typing import TYPE_CHECKING
+
+from workbench.analysis.judged import MAX_GRADE, Run
+from workbench.errors import BadParameter
+from workbench.types import PointId
+
+if TYPE_CHECKING:
+    from ir_measures import Measure
+
+DEFAULT_METRICS = ("nDCG@10", "R@100", "RR", "Success@8")
+
+# Judged@k stands beside every metric: its own cutoff, or this one for a metric that has none.
+JUDGED_DEPTH = 10
+
+# Deeper than any list here; the evaluator overflows silently somewhere beyond.
+MAX_CUTOFF = 1_000_000
+
+# The providers of ir-measures that run in this process, need nothing else installed, and know our order.
+_PROVIDERS = ("pytrec_eval", "judged", "msmarco", "compat")
+
+
+def documents(
+    chunk_ids: Iterable[PointId], entity_of: Mapping[PointId, str] | Callable[[PointId], str]
+) -> list[str]:
+    """A chunk ranking as a document ranking: each document at the place of its best (first) chunk."""
+    of = entity_of if callable(entity_of) else entity_of.__getitem__
+    return list(dict.fromkeys(of(chunk_id) for chunk_id in chunk_ids))
+
+
+@lru_cache(maxsize=256)
+def measure(name: str) -> Measure:
+    """The measure of a name such as `nDCG@10`, `R@100`, `RR`, `Success@8`, `P(rel=2)@5`.
+
+    Raises BadParameter for a name that ir-measures does not know, a cutoff or `rel` below 1, and a measure
+    that is not a mean over queries or needs software beyond this process."""
+    import ir_measures
+
+    try:
+        found = ir_measures.parse_measure(name)
+        for key, value in found.params.items():
+            _in_range(key, value)
+        needed = [key for key, info in found.SUPPORTED_PARAMS.items() if info.required]
+        if missed := [key for key in needed if key not in found.params]:
+            raise ValueError(f"it needs {', '.join(missed)}")
+        if not any(ir_measures.providers.registry[p].supports(found) for p in _PROVIDERS):
+            raise ValueError("it cannot be computed here")
+        if type(found.aggregator()).__name__ != "MeanAgg":
+            raise ValueError("it is not a mean over queries")
+    except (ValueError, NameError, AssertionError, TypeError, KeyError, RecursionError, MemoryError) as error:
+        raise BadParameter(
+            f"unknown metric {name!r}: {error}", do="Name one such as nDCG@10, R@100, RR, Success@8, AP, P@5"
+        ) from error
+    return found
+
+
+def metric_names(names: Sequence[str]) -> tuple[str, ...]:
+    """The canonical names (`NDCG@10` is `nDCG@10`), each once, in the order given. Raises BadParameter."""
+    if isinstance(names, str):
+        raise BadParameter(f"metrics are a list of names, not the text {names!r}", do=f"Write [{names!r}]")
+    return tuple(dict.fromkeys(str(measure(name)) for name in names))
+
+
+def judged_name(name: str) -> str:
+    """The Judged@k that stands beside a metric: `Judged@8` beside `Success@8`, `Judged@10` beside `RR`."""
+    cutoff = measure(name).params.get("cutoff")
+    return f"Judged@{cutoff if isinstance(cutoff, int) else JUDGED_DEPTH}"
+
+
+def per_query(
+    run: Run, grades: Mapping[str, Mapping[str, int]], names: Sequence[str]
+) -> dict[str, dict[str, float]]:
+    """The value of every metric for every judged query: {canonical name: {query id: value}}.
+
+    Order is the run's own. A judged query that the run lacks, or for which it found nothing, has 0; queries
+    of the run without judgements are left out. A negative grade is 0: judged and not relevant. nDCG's gain is
+    the grade, its ideal list all that is judged. Raises BadParameter for a document that stands twice in a
+    ranking."""
+    import ir_measures
+
+    wanted = metric_names(names)
+    numbers = {query: str(n) for n, query in enumerate(grades)}
+    scored: dict[str, dict[str, float]] = {}
+    relevance: dict[str, dict[str, int]] = {}
+    for query, number in numbers.items():
+        ranking = run.get(query, ())
+        _check(query, ranking)
+        keys = {d: str(n) for n, d in enumerate(dict.fromkeys([*ranking, *grades[query]]))}
+        relevance[number] = {keys[d]: max(0, grade) for d, grade in grades[query].items()}
+        if ranking:
+            scored[number] = {keys[d]: float(len(ranking) - rank) for rank, d in enumerate(ranking, 1)}
+    values = {name: dict.fromkeys(grades, 0.0) for name in wanted}
+    if scored and wanted:
+        back = {number: query for query, number in numbers.items()}
+        pipeline = ir_measures.providers.FallbackProvider(
+            [ir_measures.providers.registry[p] for p in _PROVIDERS]
+        )
+        for found in pipeline.iter_calc([measure(n) for n in wanted], relevance, scored):
+            values[str(found.measure)][back[found.query_id]] = float(found.value)
+    return values
+
+
+def mean(values: Iterable[float]) -> float | None:
+    """The mean with exact summation, so that the order of queries cannot matter; None of nothing."""
+    found = list(values)
+    return fsum(found) / len(found) if found else None
+
+
+def judged_share(run: Run, grades: Mapping[str, Mapping[str, int]], name: str) -> float | None:
+    """The mean Judged@k beside a metric, over the judged queries with results; None where there are none."""
+    answered = {query: docs for query, docs in grades.items() if run.get(query)}
+    beside = judged_name(name)
+    return mean(per_query(run, answered, [beside])[beside].values())
+
+
+def _in_range(key: str, value: object) -> None:
+    """Raises ValueError for a parameter that makes the evaluators compute nonsense or end the process."""
+    limits = {"cutoff": (1, MAX_CUTOFF), "rel": (1, MAX_GRADE), "recall": (0, 1), "p": (0.01, 0.9999)}
+    if key == "gains" and isinstance(value, dict):
+        for part in (*value.keys(), *value.values()):
+            if not isinstance(part, int) or not 0 <= part <= MAX_GRADE:
+                raise ValueError(f"gains are whole numbers up to {MAX_GRADE}")
+    elif key in limits and isinstance(value, int | float):
+        low, high = limits[key]
+        if isinstance(value, bool) or not low <= value <= high:
+            raise ValueError(f"{key} must be between {low} and {high}")
+
+
+def _check(query: str, ranking: Sequence[str]) -> None:
+    if isinstance(ranking, str):
+        raise BadParameter(
+            f"a ranking is a list of document ids, not the text {ranking!r}", where=f"query {query!r}"
+        )
+    seen: set[str] = set()
+    for document in ranking:
+        if not isinstance(document, str):
+            raise BadParameter(f"a document id is text, not {document!r}", where=f"query {query!r}")
+        if document in seen:
+            raise BadParameter(
+                f"document {document!r} stands twice in a ranking", where=f"query {query!r}",
+                do="Turn a chunk ranking into a document ranking with documents()",
+            )  # fmt: skip
+        seen.add(document)
