@@ -1,0 +1,225 @@
+"""Queries and judgements from files, and what of them does not fit together: counted and said, never guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from workbench.sources.facets import flat
+from workbench.sources.files import cell_rows, json_rows, missing_columns, suffix_of, text_lines
+from workbench.sources.source import JudgedQuery, Qrel, SourceError
+from workbench.sources.tally import Tally
+
+# Spellings of public collections, looked up without case and with `_` for `-`.
+QUERY_ID = ("_id", "id", "query_id", "qid", "queryid")
+QUERY_TEXT = ("text", "query", "question", "title")
+QREL_QUERY = ("query_id", "qid", "query", "queryid", "topic")
+QREL_DOCUMENT = ("corpus_id", "doc_id", "docid", "docno", "document_id", "document", "entity_id", "pid")
+QREL_GRADE = ("score", "grade", "relevance", "rel", "label")
+JSON_SUFFIXES = (".jsonl", ".ndjson")
+
+Row = tuple[int, dict[str, Any]]
+
+
+def read_queries(path: Path) -> tuple[JudgedQuery, ...]:
+    """Queries in file order: JSON lines, CSV or TSV with a header, or a TSV of id and text without one.
+
+    Raises SourceError for a missing column, an id that is empty or stands twice, and a text that is no text.
+    """
+    lines: dict[str, int] = {}
+    queries = []
+    for number, row in _table(path, {"id": QUERY_ID, "text": QUERY_TEXT}, ({2: ("id", "text")})):
+        where = f"{path}:{number}"
+        query_id = _id(row.pop("id"), "query", where)
+        if query_id in lines:
+            raise SourceError(f"query {query_id!r} stands twice", where=f"{where} and line {lines[query_id]}")
+        lines[query_id] = number
+        text = row.pop("text")
+        if not isinstance(text, str):
+            raise SourceError(f"query {query_id!r} has a {type(text).__name__} for a text", where=where)
+        extra = row.pop("metadata", None)
+        attributes = flat({**row, **extra} if isinstance(extra, Mapping) else {**row, "metadata": extra})
+        queries.append(JudgedQuery(query_id, text, attributes))
+    return tuple(queries)
+
+
+def read_qrels(path: Path, warnings: list[str]) -> tuple[Qrel, ...]:
+    """Judgements in file order: columns by name in any order below a header, or without one query, document,
+    grade, or TREC's four. Negative grades are kept and counted; a judgement that stands twice is kept once.
+
+    Raises SourceError for a missing column, a grade that is not a whole number, and two grades for one pair.
+    """
+    negative = Tally("judgements with a negative grade are kept (relevant is a grade above 0)")
+    twice = Tally("judgements stand twice and are kept once")
+    columns = {"query": QREL_QUERY, "document": QREL_DOCUMENT, "grade": QREL_GRADE}
+    shapes = {3: ("query", "document", "grade"), 4: ("query", "", "document", "grade")}
+    found: dict[tuple[str, str], tuple[int, int]] = {}
+    for number, row in _table(path, columns, shapes):
+        where = f"{path}:{number}"
+        pair = _id(row["query"], "query", where), _id(row["document"], "document", where)
+        grade = _grade(row["grade"], where)
+        if pair in found:
+            earlier, line = found[pair]
+            if earlier != grade:
+                raise SourceError(f"query {pair[0]!r} and document {pair[1]!r} have the grades {earlier} and {grade}",
+                                  where=f"{where} and line {line}", do="Keep one of them")  # fmt: skip
+            twice.add(f"{pair[0]} {pair[1]} (line {number})")
+            continue
+        found[pair] = grade, number
+        if grade < 0:
+            negative.add(f"{pair[0]} {pair[1]} {grade}")
+    negative.into(warnings)
+    twice.into(warnings)
+    return tuple(Qrel(query, document, grade) for (query, document), (grade, _) in found.items())
+
+
+def check_queries(queries: Sequence[JudgedQuery], qrels: Sequence[Qrel], warnings: list[str]) -> None:
+    """Say which judgements name no known query and which queries have no judgement."""
+    known, judged = {q.id for q in queries}, {q.query_id for q in qrels}
+    strangers = Tally("judgements name queries that are not there")
+    for qrel in qrels:
+        if qrel.query_id not in known:
+            strangers.add(f"{qrel.query_id} {qrel.entity_id}")
+    if queries and judged and not known & judged:
+        warnings.append(
+            f"no judgement names a query that is there: the queries are {_few(q.id for q in queries)}, the judgements "
+            f"name {_few(sorted(judged))}; nothing was matched by position"
+        )
+    strangers.into(warnings)
+    without = Tally("queries have no judgement")
+    for query in queries:
+        if query.id not in judged:
+            without.add(query.id)
+    if qrels:
+        without.into(warnings)
+
+
+class Documents:
+    """Checks a stream of rows: a key that stands twice is refused; empty texts, and judgements of documents that
+    never came, are counted."""
+
+    def __init__(self, path: Path, qrels: Sequence[Qrel]) -> None:
+        self._path, self._qrels = path, qrels
+        self._lines: dict[object, int] = {}
+        self._awaited = {qrel.entity_id for qrel in qrels}
+        self._came: set[str] = set()
+        self._empty = Tally("documents are empty and are not searched")
+
+    def seen(self, entity_id: str, line: int, empty: bool, part: tuple[str, int] | None = None) -> None:
+        """One row; `part` tells rows of one document apart. Raises SourceError that names both lines of a key
+        that stands twice."""
+        key = entity_id if part is None else (entity_id, *part)
+        earlier = self._lines.setdefault(key, line)
+        if earlier != line:
+            shown = repr(entity_id) + ("" if part is None else f", {part[0]} chunk {part[1]},")
+            raise SourceError(f"the id {shown} stands twice", where=f"{self._path}:{line} and line {earlier}",
+                              do="Ids are unique; map chunk_index where a document has several rows")  # fmt: skip
+        if entity_id in self._awaited:
+            self._came.add(entity_id)
+        if empty:
+            self._empty.add(f"{entity_id} (line {line})")
+
+    def into(self, warnings: list[str]) -> None:
+        unknown_documents(self._qrels, self._came, warnings)
+        self._empty.into(warnings)
+
+
+def unknown_documents(qrels: Sequence[Qrel], known: set[str], warnings: list[str]) -> None:
+    """Say how many judgements name documents that are not there; they are kept."""
+    unknown = Tally("judgements name documents that are not there")
+    for qrel in qrels:
+        if qrel.entity_id not in known:
+            unknown.add(f"{qrel.query_id} {qrel.entity_id}")
+    unknown.into(warnings)
+
+
+def _table(
+    path: Path, columns: Mapping[str, Sequence[str]], shapes: Mapping[int, Sequence[str]]
+) -> Iterator[Row]:
+    """Rows with the wanted columns under our names and the others under their own."""
+    if suffix_of(path) in JSON_SUFFIXES:
+        for number, row in json_rows(path):
+            yield number, _renamed(row, _match(list(row), columns, f"{path}:{number}"))
+        return
+    rows = _cells(path)
+    first = next(rows, None)
+    if first is None:
+        raise SourceError("the file is empty", where=str(path))
+    number, cells = first
+    spellings = {s for names in columns.values() for s in names}
+    if spellings & {_spelling(cell) for cell in cells}:
+        names = _match(cells, columns, f"{path}:{number}")
+        header = [names.get(cell, cell) for cell in cells]
+    elif len(cells) in shapes:
+        header, rows = list(shapes[len(cells)]), _again(first, rows)
+    else:
+        do = f"A header names the columns; {' or '.join(f'{n} columns' for n in shapes)} need none"
+        raise missing_columns(list(columns), cells, f"{path}:{number}", do)
+    for number, cells in rows:
+        if len(cells) != len(header):
+            raise SourceError(f"{len(cells)} cells where {len(header)} belong", where=f"{path}:{number}")
+        yield number, {name: cell for name, cell in zip(header, cells, strict=True) if name}
+
+
+def _cells(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Cells by the separator that the first line shows: tabs, commas in a `.csv`, else white space as TREC's."""
+    first = next((line for line in text_lines(path) if line.strip()), "")
+    if "\t" in first or suffix_of(path) == ".csv":
+        yield from cell_rows(path, "\t" if "\t" in first else ",")
+        return
+    for number, line in enumerate(text_lines(path), 1):
+        if line.strip():
+            yield number, line.split()
+
+
+def _again(first: tuple[int, list[str]], rest: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str]]]:
+    yield first
+    yield from rest
+
+
+def _spelling(name: str) -> str:
+    return name.strip().lower().replace("-", "_").replace(" ", "_")
+
+
+def _match(found: Sequence[str], columns: Mapping[str, Sequence[str]], where: str) -> dict[str, str]:
+    """Found column to our name; the first spelling present wins. Raises SourceError for columns missed."""
+    by_spelling = {_spelling(name): name for name in reversed(found)}
+    names: dict[str, str] = {}
+    missing = []
+    for ours, spellings in columns.items():
+        present = [by_spelling[s] for s in spellings if s in by_spelling and by_spelling[s] not in names]
+        if present:
+            names[present[0]] = ours
+        else:
+            missing.append(ours)
+    if missing:
+        accepted = "; ".join(f"{ours}: {', '.join(columns[ours])}" for ours in missing)
+        raise missing_columns(missing, found, where, f"Accepted names are {accepted}")
+    return names
+
+
+def _renamed(row: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    return {names.get(key, key): value for key, value in row.items()}
+
+
+def _id(value: Any, what: str, where: str) -> str:
+    text = str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    if not text:
+        raise SourceError(f"{value!r} is no {what} id", where=where)
+    return text
+
+
+def _grade(value: Any, where: str) -> int:
+    try:
+        number = float(value) if not isinstance(value, bool | None) else float("nan")
+        if number == int(number):
+            return int(number)
+    except (ValueError, OverflowError, TypeError):
+        pass
+    raise SourceError(f"the grade {value!r} is not a whole number", where=where)
+
+
+def _few(ids: Iterable[str], shown: int = 3) -> str:
+    listed = list(ids)
+    return ", ".join(listed[:shown]) + (f", … ({len(listed):,})" if len(listed) > shown else "")

@@ -1,0 +1,61 @@
+"""A folder's files by relative path: hidden ones and linked folders are left out unless asked for, and said."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(slots=True)
+class Walk:
+    """Relative paths in code-point order with `/` between folders, and what was left out."""
+
+    files: list[str] = field(default_factory=list)
+    hidden: list[str] = field(default_factory=list)
+    linked: list[str] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+
+
+def walk(root: Path, suffixes: Collection[str], *, hidden: bool = False, follow_links: bool = False) -> Walk:
+    """The files below `root` with one of the suffixes (lower case, with the dot).
+
+    A linked folder is entered only with `follow_links`, and every real folder once, so that a loop ends. A link
+    that leads nowhere is `broken`. Hidden names start with a dot; a file named so counts where its suffix does.
+    """
+    found = Walk()
+    visited = {os.path.realpath(root)}
+    waiting = [""]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            entries = sorted(os.scandir(root / folder), key=lambda entry: entry.name)
+        except OSError:
+            found.broken.append(folder)
+            continue
+        for entry in entries:
+            path = f"{folder}/{entry.name}" if folder else entry.name
+            named = os.path.splitext(entry.name)[1].lower() in suffixes
+            linked = entry.is_symlink()
+            try:
+                is_folder = entry.is_dir()
+                is_file = entry.is_file()
+            except OSError:  # a loop of links
+                is_folder = is_file = False
+            if entry.name.startswith(".") and not hidden and (is_folder or named):
+                found.hidden.append(path)
+            elif is_folder:
+                real = os.path.realpath(entry.path)
+                if (linked and not follow_links) or real in visited:
+                    found.linked.append(path)
+                else:
+                    visited.add(real)
+                    waiting.append(path)
+            elif is_file and named:
+                found.files.append(path)
+            elif linked and named:
+                found.broken.append(path)
+    for paths in (found.files, found.hidden, found.linked, found.broken):
+        paths.sort()
+    return found
