@@ -23,15 +23,13 @@ from workbench.analysis.json_formats import (
 )
 from workbench.analysis.judged import Run
 from workbench.errors import BadParameter
-from workbench.sources.files import existing, json_rows, missing_columns, named_rows, suffix_of, text_lines
+from workbench.sources import judgements
+from workbench.sources.files import existing, suffix_of, text_lines
 from workbench.sources.source import JudgedQuery, Qrel, SourceError
 
 TREC_RUN = ("query", "Q0", "document", "rank", "score", "tag")
-TREC_QRELS = ("query", "iteration", "document", "grade")
 BEIR_QRELS = ("query-id", "corpus-id", "score")
 
-# Columns are parted by ASCII white space, as trec_eval has it; any other blank is part of an id.
-_COLUMN = re.compile(r"[^ \t\r\n\f\v]+")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 
 
@@ -60,7 +58,7 @@ def read_run(location: str | Path) -> RunFile:
         return _ordered(json_run(path), {})
     rows: dict[str, dict[str, float]] = {}
     ranks: dict[str, dict[str, int]] = {}
-    for where, (query, _, document, rank, score, _) in _columns(path, TREC_RUN, "a TREC run"):
+    for where, (query, _, document, rank, score, _) in _run_rows(path):
         if document in rows.setdefault(query, {}):
             raise SourceError(f"query {query!r} names document {document!r} twice", where=where)
         rows[query][document] = _number(score, where)
@@ -68,40 +66,20 @@ def read_run(location: str | Path) -> RunFile:
     return _ordered(rows, ranks)
 
 
-def read_qrels(location: str | Path) -> tuple[Qrel, ...]:
-    """Judgements: `.json` is ranx, a first line with `query-id` BEIR's table, else TREC's four columns.
+def read_qrels(location: str | Path, warnings: list[str] | None = None) -> tuple[Qrel, ...]:
+    """Judgements: `.json` is ranx, anything else a table: BEIR's columns by name, TREC's four.
 
-    Grades are whole numbers, negative ones are kept. Repeated judgements are left for `judge` to count.
+    Read as a collection's own judgements are. Negative grades are kept; what was counted goes to `warnings`.
     """
     path = existing(location, "the judgements")
     if suffix_of(path) == ".json":
         return json_qrels(path)
-    if any(name in _first_line(path) for name in BEIR_QRELS[:2]):
-        return tuple(_beir_qrels(path))
-    return tuple(
-        Qrel(query, document, _whole(grade, "grade", where))
-        for where, (query, _, document, grade) in _columns(path, TREC_QRELS, "TREC judgements", BEIR_QRELS)
-    )
+    return judgements.read_qrels(path, [] if warnings is None else warnings)
 
 
 def read_queries(location: str | Path) -> tuple[JudgedQuery, ...]:
-    """BEIR queries: JSON lines with `_id` and `text`; an object `metadata` becomes attributes."""
-    path = existing(location, "the query file")
-    queries: dict[str, JudgedQuery] = {}
-    for number, row in json_rows(path):
-        where = f"{path}:{number}"
-        missed = [name for name in ("_id", "text") if not isinstance(row.get(name), str)]
-        if missed:
-            raise missing_columns(
-                missed, list(row), where, "Each line is a JSON object with text for _id and text"
-            )
-        if row["_id"] in queries:
-            raise SourceError(f"query id {row['_id']!r} stands twice", where=where)
-        attributes = row.get("metadata")
-        queries[row["_id"]] = JudgedQuery(
-            row["_id"], row["text"], attributes if isinstance(attributes, dict) else {}
-        )
-    return tuple(queries.values())
+    """Queries: BEIR's JSON lines (`_id`, `text`, `metadata` as attributes) or a table with such columns."""
+    return judgements.read_queries(existing(location, "the query file"))
 
 
 def write_run(location: str | Path, run: Run, *, tag: str = "workbench") -> None:
@@ -121,13 +99,13 @@ def write_run(location: str | Path, run: Run, *, tag: str = "workbench") -> None
 
 def write_qrels(location: str | Path, qrels: Iterable[Qrel]) -> None:
     """Write judgements: `.json` for ranx, `.tsv` for BEIR, else TREC. Ids that the kind cannot hold raise
-    BadParameter: white space in TREC, tabs and line ends in BEIR."""
+    BadParameter: any white space in TREC, more than inner blanks in BEIR."""
     path, qrels = Path(location), list(qrels)
     if suffix_of(path) == ".json":
         return write_text(path, qrels_as_json(qrels))
     ids = [i for q in qrels for i in (q.query_id, q.entity_id)]
     if suffix_of(path) == ".tsv":
-        _plain(ids, "BEIR judgements", "\t\r\n")
+        _plain(ids, "BEIR judgements", inner_blanks=True)
         lines = ["\t".join(BEIR_QRELS) + "\n", *(f"{q.query_id}\t{q.entity_id}\t{q.grade}\n" for q in qrels)]
     else:
         _plain(ids, "TREC judgements")
@@ -140,33 +118,17 @@ def write_queries(location: str | Path, queries: Iterable[JudgedQuery]) -> None:
     write_text(Path(location), queries_as_jsonl(queries))
 
 
-def _columns(
-    path: Path, names: tuple[str, ...], kind: str, other: tuple[str, ...] = ()
-) -> Iterator[tuple[str, list[str]]]:
-    """(`file:line`, cells split at white space) of every line that is not blank."""
+def _run_rows(path: Path) -> Iterator[tuple[str, list[str]]]:
+    """(`file:line`, the six cells) of every line that is not blank."""
     for number, line in enumerate(text_lines(path), 1):
-        cells = _COLUMN.findall(line)
-        if not cells:
-            continue
+        cells = line.split()
         where = f"{path}:{number}"
-        if len(cells) != len(names):
-            hint = f"; or begin the file with the columns {', '.join(other)}, parted by tabs" if other else ""
-            what = f"{len(cells)} columns in place of the {len(names)} of {kind}"
-            if len(cells) < len(names):
-                what += f"; missing: {', '.join(names[len(cells) :])}"
-            raise SourceError(what, where=where, do=f"Give {', '.join(names)}{hint}")
-        yield where, cells
-
-
-def _beir_qrels(path: Path) -> Iterator[Qrel]:
-    for number, row in named_rows(path, "\t"):
-        where = f"{path}:{number}"
-        missed = [name for name in BEIR_QRELS if name not in row]
-        if missed:
-            raise missing_columns(
-                missed, list(row), where, "BEIR judgements have these columns, parted by tabs"
-            )
-        yield Qrel(row["query-id"], row["corpus-id"], _whole(row["score"], "grade", where))
+        if cells and len(cells) != len(TREC_RUN):
+            missed = f"; missing: {', '.join(TREC_RUN[len(cells) :])}" if len(cells) < len(TREC_RUN) else ""
+            raise SourceError(f"{len(cells)} columns in place of the {len(TREC_RUN)} of a TREC run{missed}",
+                              where=where, do=f"Give {', '.join(TREC_RUN)}")  # fmt: skip
+        if cells:
+            yield where, cells
 
 
 def _ordered(rows: Mapping[str, Mapping[str, float]], ranks: Mapping[str, Mapping[str, int]]) -> RunFile:
@@ -186,10 +148,6 @@ def _ordered(rows: Mapping[str, Mapping[str, float]], ranks: Mapping[str, Mappin
     return RunFile(ids, scores, tuple(notes))
 
 
-def _first_line(path: Path) -> str:
-    return next((line for line in text_lines(path) if line.strip()), "")
-
-
 def _whole(text: str, what: str, where: str) -> int:
     if not _WHOLE.fullmatch(text):
         raise SourceError(f"{what} {text!r} is not a whole number", where=where)
@@ -206,7 +164,13 @@ def _number(text: str, where: str) -> float:
     return number
 
 
-def _plain(ids: Iterable[str], kind: str, refused: str = " \t\r\n\f\v") -> None:
+def _plain(ids: Iterable[str], kind: str, inner_blanks: bool = False) -> None:
+    """Raises BadParameter for an id that would not be read back as it is."""
     for text in ids:
-        if not text or any(c in refused or "\ud800" <= c <= "\udfff" for c in text):
+        parts = text.replace(" ", "_").split() if inner_blanks else text.split()
+        if (
+            len(parts) != 1
+            or text != text.strip()
+            or any("\ud800" <= c <= "\udfff" or c == "\ufeff" for c in text)
+        ):
             raise BadParameter(f"{kind} cannot hold the id {text!r}", do="Write a .json file instead")
