@@ -22,9 +22,8 @@ from workbench.sources.source import JudgedQuery, Qrel, SourceError
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 WORD_ID = st.text(
     st.characters(exclude_categories=["Cs", "Cc", "Zs", "Zl", "Zp"], exclude_characters="\ufeff"),
-    min_size=1,
     max_size=5,
-)
+).map("{}.".format)  # never the name of a column, which would make the first line a header
 ANY_ID = st.text(st.characters(), max_size=5)
 
 
