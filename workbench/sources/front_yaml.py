@@ -81,6 +81,7 @@ def _salvage(block: str, error: Exception) -> Entries:
                 raise _Refused("not `key: value`")
         except (yaml.YAMLError, _Refused) as error:
             line, what = _problem(error, start)
+            line = min(line, start + len(text.rstrip().split("\n")))  # the parser may mark the line behind it
             key, _, value = text.strip().partition(":")
             plain = "\n" not in text.strip() and ENTRY.match(text) and not value.strip().startswith(STRUCTURE_MARKS)
             if plain:

@@ -138,7 +138,7 @@ def read_note(data: bytes, path: str) -> Note:
     title = front.title or (heading.trail[-1] if heading else "") or posixpath.splitext(posixpath.basename(path))[0]
     title = " ".join(title.split())
     if units and units[0] is heading and heading.trail[-1] == title and not body[: heading.start].strip():
-        body = below_heading(body, heading)
+        body = below_heading(body, heading).lstrip("\n")
         units = markdown_units(body)
     problems = ([problem] if problem else []) + [f"line {line}: {what}" for line, what in front.problems]
     return Note(path, title, front.facets, body, tuple(units), tuple(problems))

@@ -11,7 +11,7 @@ from typing import Literal
 from workbench.sources.chunking import Unit
 from workbench.types import content_hash
 
-MARKER = r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+"
+MARKER = r"(?:[-*+]|\d{1,9}[.)])[ \t]+"
 # A box (`[ ]`, `[x]`, `[-]`) is a task, `[text](…)`, `[text]:` and `[^1]` are links and footnotes.
 OBSERVATION = re.compile(MARKER + r"\[(?!\s*[xX\-/>!?*]?\s*\])([^\[\]()^\n]{1,60})\](?![(\[:])[ \t]+(\S.*)", re.DOTALL)
 # A type of one to five words and nothing behind the target but a remark in parentheses: a sentence that happens
@@ -43,7 +43,7 @@ def find_statements(text: str, units: Sequence[Unit], note_id: str, title: str) 
     for unit in units:
         if unit.kind != "item":
             continue
-        item = text[unit.start : unit.end].rstrip()
+        item = text[unit.start : unit.end].strip()
         if found := OBSERVATION.match(item):
             label, content = found[1].strip(), " ".join(found[2].split())
             made = Statement("observation", f"{note_id}#observation/{content_hash(label, content)[:ID_CHARS]}", label,
