@@ -49,7 +49,7 @@ class Claim:
             raise BadRecord(f"no measure {self.measure}: {error}", where=f"claim {self.id}") from error
         try:
             inspect.signature(found).bind(None, **self.args)
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             raise BadRecord(
                 f"{self.measure} cannot be called as f(run, **args): {error}", where=f"claim {self.id}"
             ) from error

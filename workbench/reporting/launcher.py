@@ -122,8 +122,11 @@ def _execute(notebook: Path, directory: Path, values: Mapping[str, Any], on_cell
 
     executed = directory / NOTEBOOK_NAME
     cells = len(nbformat.read(notebook, as_version=4).cells) + bool(values)
+    running = 0
 
     def started(cell: Any, cell_index: int) -> None:
+        nonlocal running
+        running = cell_index + 1
         if on_cell:
             on_cell(cell_index + 1, cells)
 
@@ -146,20 +149,10 @@ def _execute(notebook: Path, directory: Path, values: Mapping[str, Any], on_cell
     except DeadKernelError as error:
         raise KernelDied(
             f"the process of {notebook.name} died",
-            where=f"{executed}, {_running(executed)}",
+            where=f"{executed}, cell {running}",
             do="It was killed, ran out of memory, or crashed; no report was written",
         ) from error
     _all_ran(notebook.name, executed)
-
-
-def _running(executed: Path) -> str:
-    """The cell that papermill marked as running when it last wrote the notebook."""
-    import nbformat
-
-    for number, cell in enumerate(nbformat.read(executed, as_version=4).cells, 1):
-        if cell.metadata.get("papermill", {}).get("status") == "running":
-            return f"cell {number}"
-    return "between cells"
 
 
 def _all_ran(name: str, executed: Path) -> None:

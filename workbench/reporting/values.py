@@ -19,8 +19,8 @@ SHOWN_ENTRIES = 12
 # grouped its neighbours are grouped too.
 GROUPED_FROM, GROUPED_BESIDE = 10_000, 1_000
 SIGNIFICANT = 6
-# Below this a fraction is written with an exponent.
-SMALLEST_PLAIN = 1e-7
+# Outside of these a number that is not whole is written with an exponent.
+SMALLEST_PLAIN, LARGEST_PLAIN = 1e-7, 1e15
 
 _BOUND_SIGNS = {"at_most": "≤", "at_least": "≥"}
 
@@ -41,7 +41,9 @@ def number_text(value: int | float, grouped_from: int = GROUPED_FROM) -> str:
     """A number as a reader takes it in: whole ones whole, others to six significant digits; ledger.json has all."""
     if isinstance(value, int):
         return f"{value:,}" if abs(value) >= grouped_from else str(value)
-    if value.is_integer() and abs(value) < 1e15:
+    if abs(value) >= LARGEST_PLAIN:
+        return f"{value:.{SIGNIFICANT}g}"
+    if value.is_integer():
         return number_text(int(value), grouped_from)
     if abs(value) >= grouped_from:
         return f"{value:,.1f}"

@@ -1,0 +1,192 @@
+"""The page as text: hostile text is text, the bundle and each spec stand once, nothing is asked for."""
+
+import html.parser
+import json
+import re
+
+import pytest
+from helpers.made_report import CHARTS, HOSTILE, SCRIPT, write_report
+
+from workbench.analysis.ledger import BadLedger
+from workbench.reporting.page import BadReport, write_page
+from workbench.reporting.values import expected_html, measured_html, number_text
+
+# What makes a browser ask for something while a page loads.
+ASKING = {"src", "srcset", "poster", "data", "background", "action", "ping", "manifest"}
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+
+
+class Elements(html.parser.HTMLParser):
+    """Elements, attributes and the text of scripts, as an HTML parser sees them."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.attributes, self.scripts, self.open = [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.attributes += [(tag, k, v or "") for k, v in attributes]
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, f"</{tag}> closes nothing"
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "script":
+            self.scripts[-1] += data
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORKBENCH_HOME", str(tmp_path_factory.mktemp("home")))
+        return write_page(write_report(tmp_path_factory.mktemp("report"))).read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def elements(text):
+    return Elements(text)
+
+
+def test_the_page_is_well_formed(elements):
+    assert elements.open == []
+
+
+def test_no_text_of_a_user_becomes_an_element_or_an_attribute(elements):
+    assert "img" not in elements.tags
+    assert [a for a in elements.attributes if a[1].startswith("on")] == []
+    # One theme, one bundle, one page script, and one spec a chart.
+    assert len(elements.scripts) == 3 + CHARTS
+    assert not any(s.strip() == "window.hacked = 1" for s in elements.scripts)
+
+
+def test_the_page_asks_for_nothing(text, elements):
+    assert [a for a in elements.attributes if a[1] in ASKING] == []
+    links = [v for tag, k, v in elements.attributes if tag == "link" and k == "href"]
+    assert links == ["data:,"]
+    css = re.search(r"<style>(.*?)</style>", text, re.DOTALL)[1]
+    assert "url(" not in css and "@import" not in css
+    assert "default-src 'none'" in text and "connect-src" not in text
+
+
+def test_links_that_run_or_reveal_are_no_links(elements):
+    targets = [v for tag, k, v in elements.attributes if tag == "a" and k == "href"]
+    beside = ("ledger.json", "charts.json", "notebook.ipynb")
+    assert [t for t in targets if not t.startswith(("#", "https:", "http:")) and t not in beside] == []
+
+
+def test_the_bundle_stands_once_and_each_spec_once(text, elements):
+    assert text.count("window.vegaEmbed=") == 1
+    specs = [json.loads(s) for s in elements.scripts if s.startswith("{") and '"$schema"' in s]
+    assert len(specs) == CHARTS
+    assert len({json.dumps(s) for s in specs}) == len(specs)
+
+
+def test_a_page_without_charts_carries_no_bundle(tmp_path, home):
+    page = write_page(write_report(tmp_path, with_charts=False)).read_text(encoding="utf-8")
+    assert "window.vegaEmbed=" not in page and 'id="theme"' not in page
+
+
+def test_every_hostile_text_is_shown_and_a_long_one_is_cut(text):
+    plain = html.unescape(text)
+    assert (
+        SCRIPT in plain and "\\x1b[31mred" in plain and "abc\\x202edcba" in plain and "\\xd800 half" in plain
+    )
+    assert "👩‍🔬 ședință" in plain and "{{ 7 * 7 }}" in plain
+    assert "\x1b" not in text and "\u202e" not in text
+    assert "(1,000,000 characters)" in plain
+    # Once in the story, where a text is an author's own; everywhere else it is cut.
+    assert len(re.findall("x{1000}", text)) == 1000
+
+
+def test_every_claim_has_its_row_with_its_verdict(text):
+    for verdict, count in {
+        "HOLDS": 1 + len(HOSTILE),
+        "DIFFERS": 1,
+        "INCONCLUSIVE": 1,
+        "NOT MEASURABLE HERE": 1,
+    }.items():
+        assert text.count(f'data-verdict="{verdict}"') == count
+    assert 'id="claim-M04"' in text and "No server" in text
+
+
+def test_the_summary_counts_every_verdict_in_words(text):
+    words = " ".join(
+        re.sub(r"<[^>]+>", "", re.search(r'<p class="verdict-line">.*?</p>', text, re.DOTALL)[0]).split()
+    )
+    assert words == "Of 13 claims, 10 hold, 1 differs, 1 is inconclusive, 1 is not measurable here."
+
+
+def test_rows_link_to_their_figures_and_figures_back(text):
+    assert '<a href="#figure-line">Figure 1</a> <a href="#figure-bars">Figure 2</a>' in text
+    assert '<a href="#figure-bars">Figure 2</a> <a href="#table-values">Table 1</a>' in text
+    assert 'id="figure-bars"' in text and 'id="table-values"' in text
+    assert '<a href="#claim-M01">M01</a> <a href="#claim-M02">M02</a>' in text
+
+
+def test_what_was_run_is_told(text):
+    for told in (
+        "ab" * 8,
+        "cd" * 8,
+        "results on a page",
+        "3.11.7",
+        "1 min 1 s",
+        "11 November 2026, 09:58 UTC",
+        "23.5",
+    ):
+        assert told in text
+
+
+def test_a_failed_build_says_so_on_top_and_shows_all_rows(tmp_path, home):
+    page = write_page(write_report(tmp_path, failed=True)).read_text(encoding="utf-8")
+    assert "This build failed: 1 of 14 claims without a verdict." in page
+    assert page.index("This build failed") < page.index('id="ledger"')
+    assert page.count("data-verdict=") == 14 and 'data-verdict="NO VERDICT"' in page
+
+
+def test_a_whole_build_says_nothing_of_failure(text):
+    assert "This build failed" not in text
+
+
+def test_equal_inputs_give_an_equal_page(tmp_path, home):
+    first = write_page(write_report(tmp_path / "a")).read_bytes()
+    assert write_page(write_report(tmp_path / "b")).read_bytes() == first
+
+
+def test_without_its_files_a_page_is_refused_by_name(tmp_path, home):
+    with pytest.raises(BadReport, match="charts.json"):
+        write_page(tmp_path)
+    write_report(tmp_path, with_charts=False)
+    (tmp_path / "ledger.json").unlink()
+    with pytest.raises(BadLedger):
+        write_page(tmp_path)
+    assert not (tmp_path / "index.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (2026, "2026"), (384885, "384,885"), (0, "0"), (-34395, "-34,395"), (1 / 61, "0.0163934"), (5e-05, "0.00005"),
+        (1e-9, "1e-09"), (2.0, "2"), (41522.25, "41,522.2"), (0.1 + 0.2, "0.3"), (1e300, "1e+300"), (-0.5, "-0.5"),
+    ],
+)  # fmt: skip
+def test_numbers_are_told_as_they_are_read(value, told):
+    assert number_text(value) == told
+
+
+def test_what_does_not_agree_is_marked_and_expected_keys_come_first():
+    shown = measured_html({"b": 1, "c": 2}, {"a": 9, "b": 1, "c": 3}, 0)
+    assert shown.index(">b<") < shown.index(">c<") < shown.index(">a<")
+    assert re.findall(r'class="off"><span class="number">(\d)', shown) == ["3"]
+
+
+def test_bounds_and_tolerances_are_signs():
+    assert "≤ 8" in expected_html({"at_most": 8}, 0)
+    assert "0.9 – 1.1" in expected_html({"between": [0.9, 1.1]}, 0)
+    assert "absent" in expected_html({"rank": {"absent": True}}, 0)
+    assert "± 0.00005" in expected_html({"score": 0.0164}, {"score": 0.00005})
+    assert "± 5 %" in expected_html(3.5, {"rel": 0.05})
