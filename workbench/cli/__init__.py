@@ -7,7 +7,7 @@ from importlib import import_module
 
 import typer
 
-TOPICS = ("load", "search", "reproduce")
+TOPICS = ("load", "search", "reproduce", "matching")
 
 app = typer.Typer(
     name="workbench", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,

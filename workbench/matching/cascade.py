@@ -1,0 +1,152 @@
+"""The cascade: ask the tiers in order, serve the first that is sure, queue what is near, log why.
+
+with open_library("demo") as library:
+    outcome = ask(library, plain("Hello"))
+    outcome.answer.text if outcome.served else outcome.steps
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.matching import tiers
+from workbench.matching.call_log import LogRow, write_rows
+from workbench.matching.fingerprint import Prepared, digest
+from workbench.matching.library import Library
+from workbench.matching.queue import add_candidates
+from workbench.matching.request import Answer, RecordedRequest
+from workbench.matching.schema import transaction
+from workbench.matching.settings import MatchingSettings
+from workbench.registry import Stage
+
+Cascade = tuple[Stage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one tier said, in the order in which the tiers were asked."""
+
+    tier: str
+    verdict: str
+    score: float | None
+    serve: float | None
+    review: float | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The answer, or a miss. `tier` and `score` are of the tier that answered; of a miss, the tier that came nearest
+    to an answer ("" for none) and its score. `candidates` are the ids that wait for review because of this call."""
+
+    served: bool
+    tier: str
+    score: float | None
+    entry_id: int | None
+    answer: Answer | None
+    steps: tuple[Step, ...]
+    candidates: tuple[int, ...] = ()
+
+
+def cascade_of(settings: MatchingSettings) -> Cascade:
+    """The tiers that a project's settings ask for, in ADR-0003's order."""
+    s = settings
+    found = [tiers.exact(), tiers.normalised(), tiers.alias(), tiers.lexical(
+        serve=s.serve, review=s.review, proposals=s.proposals, index=s.index, likeness=s.likeness, gates=s.gates,
+        query_words=s.query_words, common_share=s.common_share, scan_limit=s.scan_limit,
+    )]  # fmt: skip
+    if s.embeddings:
+        found.append(tiers.embedding(
+            serve=s.embedding_serve, review=s.embedding_review, proposals=s.proposals, gates=s.gates,
+        ))  # fmt: skip
+    return tuple(found)
+
+
+def ask(library: Library, request: RecordedRequest, cascade: Cascade | None = None) -> Outcome:
+    """Answer a request from the library or not at all; what came near waits for review; the call is logged."""
+    if cascade is None or cascade[0].name == "exact":
+        # A request that equals a stored one as it stands holds nothing to redact, so that an exact hit, nearly every
+        # call of a replay, costs one look-up and no rule.
+        fingerprint = digest(request.as_json())
+        if (found := library.exact(fingerprint)) is not None:
+            library.log.put(
+                (time.time(), fingerprint, "served", "exact", 1.0, None, None, found[0], _EXACT_STEPS)
+            )
+            return Outcome(True, "exact", 1.0, found[0], found[1], _EXACT)
+    return _ask(library, library.normal.prepare(request), cascade or cascade_of(library.settings))
+
+
+def _ask(library: Library, prepared: Prepared, cascade: Cascade) -> Outcome:
+    steps, findings = _walk(library, prepared, cascade)
+    last, finding = steps[-1], findings[-1]
+    if finding.verdict == "served":
+        answer = finding.answer or library.answer(finding.entry_id)
+        library.log.put(_row(prepared, "served", last, finding.entry_id, steps))
+        return Outcome(True, last.tier, finding.score, finding.entry_id, answer, steps)
+    near = [(s.tier, p) for s, f in zip(steps, findings, strict=True) for p in f.proposals]
+    nearest = max((s for s in steps if s.score is not None), key=lambda s: s.score, default=None)
+    outcome = "review" if near else "miss"
+    row = _row(prepared, outcome, nearest, None, steps)
+    queued: tuple[int, ...] = ()
+    if near:
+        with transaction(library.db):
+            queued = add_candidates(library, prepared, near, row[0])
+            write_rows(library.db, [row])
+    else:
+        library.log.put(row)
+    return Outcome(
+        False, nearest.tier if nearest else "", nearest.score if nearest else None, None, None, steps, queued
+    )
+
+
+def _walk(
+    library: Library, prepared: Prepared, cascade: Cascade
+) -> tuple[tuple[Step, ...], list[tiers.Finding]]:
+    steps, findings = [], []
+    for tier in cascade:
+        found = tier(prepared, library)
+        steps.append(Step(tier.name, found.verdict, found.score, found.serve, found.review, found.why))
+        findings.append(found)
+        if found.verdict == "served":
+            break
+    return tuple(steps), findings
+
+
+_EXACT = (Step("exact", "served", 1.0, None, None, "the same request"),)
+
+
+def _steps_text(steps: Sequence[Step]) -> str:
+    return json.dumps([[s.tier, s.verdict, s.score, s.why] for s in steps], ensure_ascii=False)
+
+
+_EXACT_STEPS = _steps_text(_EXACT)
+
+
+def _row(
+    prepared: Prepared, outcome: str, step: Step | None, entry_id: int | None, steps: Sequence[Step]
+) -> LogRow:
+    told: tuple[Any, ...] = (
+        (step.tier, step.score, step.serve, step.review) if step else ("", None, None, None)
+    )
+    return (time.time(), prepared.exact, outcome, *told, entry_id, _steps_text(steps))
+
+
+def replay(
+    library: Library, requests: Iterable[RecordedRequest], cascade: Cascade | None = None
+) -> Iterator[Outcome]:
+    """The outcomes of many requests in order, without queueing or logging: what a library would have done."""
+    chosen = cascade or cascade_of(library.settings)
+    for request in requests:
+        steps, findings = _walk(library, library.normal.prepare(request), chosen)
+        last, finding = steps[-1], findings[-1]
+        if finding.verdict == "served":
+            yield Outcome(
+                True, last.tier, finding.score, finding.entry_id, library.answer(finding.entry_id), steps
+            )
+        else:
+            near = max((s for s in steps if s.score is not None), key=lambda s: s.score, default=None)
+            yield Outcome(False, near.tier if near else "", near.score if near else None, None, None, steps)

@@ -1,0 +1,289 @@
+"""A project's library of recorded calls: opened by name, written by `record`, read by the tiers.
+
+One object belongs to one thread at a time; several objects and processes may share a file. Redaction happens here,
+before anything is stored, hashed or compared.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from workbench.matching import entries
+from workbench.matching.call_log import LogWriter
+from workbench.matching.fingerprint import Normal, Prepared, text_words
+from workbench.matching.lexical import Index, index_of
+from workbench.matching.redaction import redaction
+from workbench.matching.remake import remake
+from workbench.matching.request import Answer, RecordedRequest
+from workbench.matching.rules import BadRule, Rule, RuleSet, Seen, rule_from
+from workbench.matching.schema import LibraryError, connect, prepare_file, transaction
+from workbench.matching.scrubbing import scrubbing
+from workbench.matching.settings import MatchingSettings
+from workbench.matching.similarity import Compared
+from workbench.matching.vectors import Encoder, Matrix, VectorWorker, embed_pending, read_matrix, set_version
+from workbench.settings import home
+
+MEMORY = ":memory:"
+KEY_BYTES = 16
+
+
+def library_path(name: str) -> Path:
+    """`<home>/matching/<name>.sqlite`. Raises LibraryError for a name that is no file name."""
+    if not name or name.startswith(".") or not all(c.isalnum() or c in "-_." for c in name):
+        raise LibraryError(f"a library cannot be named {name!r}", do="Use letters, digits, `-`, `_` and `.`")
+    return home() / "matching" / f"{name}.sqlite"
+
+
+def library_names() -> list[str]:
+    """The libraries of this home, by name."""
+    return sorted(p.stem for p in (home() / "matching").glob("*.sqlite"))
+
+
+def open_library(name: str, *, create: bool = False, encoder: Encoder | None = None) -> Library:
+    """The library of that name. Raises LibraryError where there is none and `create` is False, NotAvailable where
+    its settings switch embeddings on and the model is missing."""
+    path = library_path(name)
+    if not path.exists() and not create:
+        known = ", ".join(library_names()) or "none"
+        raise LibraryError(
+            f"no library {name!r}",
+            do=f"There are: {known}. Load one: workbench matching load SOURCE --as {name}",
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return Library(path, encoder=encoder)
+
+
+class Library:
+    """An open library. `encoder` replaces the workbench's model; it is used only where `settings.embeddings` is on.
+
+    `path` MEMORY keeps everything in memory, for replays. `settings` and `key` are what a new file starts with;
+    an existing one keeps its own.
+    """
+
+    def __init__(
+        self, path: Path | str = MEMORY, *, settings: MatchingSettings | None = None, encoder: Encoder | None = None,
+        key: bytes | None = None,
+    ) -> None:  # fmt: skip
+        self.path = None if path == MEMORY else Path(path)
+        self.db = connect(path)
+        self._matrix: tuple[int, Matrix] | None = None
+        self._worker: VectorWorker | None = None
+        self.log = LogWriter(self.path, self.db)
+        try:
+            prepare_file(self.db, str(path))
+            self._start(settings or MatchingSettings(), key)
+            self.settings = MatchingSettings.from_json(self._get("settings"))
+            self.encoder = self._open_encoder(encoder)
+            self._refresh()
+        except BaseException:
+            self.db.close()
+            raise
+        if self.encoder is not None and self.path is not None:
+            self._worker = VectorWorker(self.path, self.encoder)
+
+    # -- settings and rules --------------------------------------------------------------------------------------
+    def _start(self, settings: MatchingSettings, key: bytes | None) -> None:
+        given = {"settings": settings.as_json(), "key": (key or os.urandom(KEY_BYTES)).hex(), "redaction": "[]",
+                 "scrubbing": "[]", "normal": ""}  # fmt: skip
+        if self._get("normal") is None:
+            with transaction(self.db):
+                self.db.executemany("INSERT OR IGNORE INTO settings VALUES (?, ?)", given.items())
+
+    def _get(self, name: str) -> str | None:
+        row = self.db.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
+        return row[0] if row else None
+
+    def _set(self, name: str, value: str) -> None:
+        self.db.execute("UPDATE settings SET value = ? WHERE name = ?", (value, name))
+
+    def _open_encoder(self, given: Encoder | None) -> Encoder | None:
+        if not self.settings.embeddings:
+            return None
+        if given is not None:
+            return given
+        from workbench.matching.embedder import open_encoder
+
+        return open_encoder(self.settings.embedding_tokens)
+
+    @cached_property
+    def normal(self) -> Normal:
+        """How this project's requests are made comparable: rules, `include_params`, `tail_n`."""
+        hidden = redaction(bytes.fromhex(self._get("key")), self.own_rules("redaction"))
+        return Normal(
+            hidden, scrubbing(self.own_rules("scrubbing")), self.settings.include_params, self.settings.tail_n
+        )
+
+    def own_rules(self, kind: str) -> tuple[Rule, ...]:
+        """The project's own rules of a kind, "redaction" or "scrubbing", behind the shipped ones."""
+        return tuple(rule_from(r, kind) for r in json.loads(self._get(kind)))
+
+    def add_rule(self, kind: str, rule: Mapping[str, Any]) -> None:
+        """Add a rule of the project's own, or replace the one with its name; all fingerprints are made anew.
+
+        A redaction rule also cleans what is stored already. Raises BadRule.
+        """
+        if kind not in ("redaction", "scrubbing"):
+            raise BadRule(f"no rule set {kind!r}", do="There are: redaction, scrubbing")
+        rule_from(rule, kind)
+        with transaction(self.db):
+            kept = [r for r in json.loads(self._get(kind)) if r["name"] != rule["name"]]
+            self._set(kind, json.dumps([*kept, dict(rule)]))
+            self._remake()
+
+    def change(self, **settings: Any) -> MatchingSettings:
+        """Change settings of this project, for good. Raises BadParameter, NotAvailable."""
+        changed = self.settings.with_(**settings)
+        before, self.settings = self.settings, changed
+        try:
+            encoder = self._open_encoder(self.encoder)
+            with transaction(self.db):
+                self._set("settings", changed.as_json())
+                self._remake()
+        except BaseException:
+            self.settings = before
+            raise
+        self._restart_worker(encoder)
+        return changed
+
+    def _restart_worker(self, encoder: Encoder | None) -> None:
+        if self._worker is not None:
+            self._worker.close()
+        self.encoder = encoder
+        self._worker = (
+            VectorWorker(self.path, encoder) if encoder is not None and self.path is not None else None
+        )
+
+    def _refresh(self) -> None:
+        """Make the fingerprints anew where the shipped rules are no longer those that made them."""
+        if self._get("normal") != self.normal.hash:
+            with transaction(self.db):
+                self._remake()
+
+    def _remake(self) -> None:
+        """Inside a transaction: derive everything anew where the rules or settings have changed."""
+        self.__dict__.pop("normal", None)
+        if self._get("normal") != self.normal.hash:
+            remake(self.db, self.normal)
+            self._set("normal", self.normal.hash)
+
+    # -- writing ---------------------------------------------------------------------------------------------------
+    def record(self, request: RecordedRequest, answer: Answer, *, source: str = "", number: int = 0) -> int:
+        """Keep a call: the entry's id. The model is not waited for; see `wait_for_vectors`."""
+        return self.record_many([(request, answer, source, number)])[0]
+
+    def record_many(
+        self, calls: Iterable[tuple[RecordedRequest, Answer, str, int]], seen: Seen | None = None
+    ) -> list[int]:
+        """Keep calls, all or none of them; their entries' ids. `seen` counts what redaction did."""
+        made, now = [], time.time()
+        with transaction(self.db):
+            for request, answer, source, number in calls:
+                ask = Prepared(self.normal.redaction.request(request, seen), self.normal)
+                entry = entries.put_request(self.db, ask, answered=True, source=source, number=number)
+                entries.put_answer(self.db, entry, self.normal.redaction.answer(answer, seen))
+                entries.close_answered(self.db, ask.normalised, now)
+                made.append(entry)
+        if self._worker is not None:
+            self._worker.wake()
+        return made
+
+    # -- what the tiers read -----------------------------------------------------------------------------------------
+    def exact(self, fingerprint: str) -> tuple[int, Answer] | None:
+        row = self.db.execute(entries.SERVE_EXACT, (fingerprint,)).fetchone()
+        return (row[0], entries.answer_of(row)) if row else None
+
+    def answer(self, entry_id: int) -> Answer:
+        """The first answer that was recorded for an entry."""
+        return entries.answer_of(self.db.execute(entries.SERVE_ENTRY, (entry_id,)).fetchone())
+
+    def normalised(self, fingerprint: str) -> list[int]:
+        """The entries with that normalised fingerprint, by id."""
+        rows = self.db.execute(
+            "SELECT f.request_id FROM fingerprints f JOIN requests r ON r.id = f.request_id "
+            "WHERE f.normalised = ? AND r.answered = 1 ORDER BY f.request_id",
+            (fingerprint,),
+        )
+        return [row[0] for row in rows]
+
+    def aliases(self, fingerprint: str) -> list[int]:
+        """The entries that reviewers approved for requests with that normalised fingerprint, oldest first."""
+        rows = self.db.execute(
+            "SELECT a.entry_id FROM fingerprints f JOIN aliases a ON a.request_id = f.request_id "
+            "WHERE f.normalised = ? ORDER BY a.candidate_id",
+            (fingerprint,),
+        )
+        return [row[0] for row in rows]
+
+    def rejected(self, fingerprint: str) -> set[int]:
+        """The entries that reviewers rejected for requests with that normalised fingerprint."""
+        rows = self.db.execute(
+            "SELECT c.entry_id FROM fingerprints f JOIN candidates c ON c.request_id = f.request_id "
+            "WHERE f.normalised = ? AND c.state = 'rejected'",
+            (fingerprint,),
+        )
+        return {row[0] for row in rows}
+
+    def compared(self, entry_ids: Sequence[int]) -> dict[int, tuple[Compared, dict[str, str]]]:
+        """(words and marks, shape) of entries by id."""
+        marks = ",".join("?" * len(entry_ids))
+        rows = self.db.execute(
+            f"SELECT request_id, words, marks, shape FROM fingerprints WHERE request_id IN ({marks})",
+            entry_ids,
+        )
+        return {i: (Compared(text_words(words), held), json.loads(shape)) for i, words, held, shape in rows}
+
+    def index(self, name: str, *, query_words: int, common_share: float, scan_limit: int) -> Index:
+        return index_of(name, query_words=query_words, common_share=common_share, scan_limit=scan_limit)
+
+    def matrix(self) -> Matrix:
+        """The vectors of all entries, read again when the stored set has changed."""
+        version = set_version(self.db)
+        if self._matrix is None or self._matrix[0] != version:
+            self._matrix = (version, read_matrix(self.db, self.encoder.key))
+        return self._matrix[1]
+
+    # -- state -------------------------------------------------------------------------------------------------------
+    def counts(self) -> dict[str, int]:
+        """How many entries, answers, vectors, aliases, open candidates and logged calls there are."""
+        self.log.flush()
+        what = {"entries": "requests WHERE answered = 1", "answers": "answers", "vectors": "entry_vector",
+                "aliases": "aliases", "open candidates": "candidates WHERE state = 'open'", "calls": "call_log"}  # fmt: skip
+        return {k: self.db.execute(f"SELECT count(*) FROM {sql}").fetchone()[0] for k, sql in what.items()}
+
+    def request(self, request_id: int) -> RecordedRequest:
+        return RecordedRequest.from_json(
+            self.db.execute("SELECT body FROM requests WHERE id = ?", (request_id,)).fetchone()[0]
+        )
+
+    def rules(self, kind: str) -> RuleSet:
+        return self.normal.redaction.rules if kind == "redaction" else self.normal.scrubbing
+
+    def wait_for_vectors(self, timeout: float = 600.0) -> bool:
+        """Until every entry has its vector; in memory they are made here and now. False: time was up, or no model."""
+        if self.encoder is None:
+            return False
+        if self._worker is None:
+            embed_pending(self.db, self.encoder)
+            return True
+        self._worker.wake()
+        return self._worker.wait(timeout)
+
+    def close(self) -> None:
+        try:
+            if self._worker is not None:
+                self._worker.close()
+            self.log.close()
+        finally:
+            self.db.close()
+
+    def __enter__(self) -> Library:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

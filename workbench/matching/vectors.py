@@ -1,0 +1,164 @@
+"""Vectors of entries: made after the write, kept as float32 bytes, searched as one matrix in memory.
+
+The law: a write never waits for the model. A worker embeds what has no vector yet; the matrix is read again when the
+stored set changes, and never otherwise.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from workbench.matching.schema import connect, transaction
+
+if TYPE_CHECKING:
+    import numpy as np
+
+BATCH = 32
+"""Texts embedded between two commits: about a second of the model's time."""
+IDLE_SECONDS = 0.5
+"""How long the worker sleeps when there is nothing to do and nobody wakes it (another process may have written)."""
+SET_COUNTER = "vector_set"
+
+_PENDING = """SELECT f.request_id, f.last FROM fingerprints f JOIN requests r ON r.id = f.request_id
+    LEFT JOIN entry_vector v ON v.request_id = f.request_id AND v.model = ?
+    WHERE r.answered = 1 AND f.last <> '' AND v.request_id IS NULL ORDER BY f.request_id LIMIT ?"""
+
+
+class Encoder(Protocol):
+    """Texts to float32 (n, dim) rows of unit length; `key` tells two models' spaces apart."""
+
+    key: str
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray: ...
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """All vectors of one model: `ids` (n,) ascending, `speakers` (n,) codes, `rows` float32 (n, dim)."""
+
+    ids: np.ndarray
+    speakers: np.ndarray
+    codes: dict[str, int]
+    rows: np.ndarray
+
+    def nearest(self, vector: np.ndarray, speakers: str, limit: int) -> list[tuple[int, float]]:
+        """(entry id, cosine) of the nearest entries with these speakers; score descending, then id ascending."""
+        import numpy as np
+
+        code = self.codes.get(speakers)
+        if code is None:
+            return []
+        scores = self.rows @ vector
+        if len(self.codes) > 1:
+            scores = np.where(self.speakers == code, scores, -np.inf)
+        if len(scores) > limit:
+            # Whatever ties with the last place is kept, so that the cut in a tie is by id.
+            last = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+            near = np.flatnonzero(scores >= last)
+        else:
+            near = np.arange(len(scores))
+        best = near[np.lexsort((self.ids[near], -scores[near]))][:limit]
+        return [(int(self.ids[i]), float(scores[i])) for i in best if np.isfinite(scores[i])]
+
+
+def set_version(db: sqlite3.Connection) -> int:
+    """A number that changes with the stored set of vectors."""
+    row = db.execute("SELECT value FROM settings WHERE name = ?", (SET_COUNTER,)).fetchone()
+    return int(row[0]) if row else 0
+
+
+def bump(db: sqlite3.Connection) -> None:
+    """Say that the set changed, inside the caller's transaction."""
+    db.execute(
+        "INSERT INTO settings VALUES (?, '1') ON CONFLICT(name) DO UPDATE SET value = CAST(value AS INTEGER) + 1",
+        (SET_COUNTER,),
+    )
+
+
+def read_matrix(db: sqlite3.Connection, model: str) -> Matrix:
+    """The matrix of that model's vectors, rows in the order of their ids."""
+    import numpy as np
+
+    found = db.execute(
+        "SELECT v.request_id, f.speakers, v.vector FROM entry_vector v JOIN fingerprints f USING (request_id) "
+        "WHERE v.model = ? ORDER BY v.request_id",
+        (model,),
+    ).fetchall()
+    codes: dict[str, int] = {}
+    speakers = np.array([codes.setdefault(s, len(codes)) for _, s, _ in found], np.int32)
+    rows = np.frombuffer(b"".join(v for _, _, v in found), np.float32)
+    return Matrix(
+        np.array([i for i, _, _ in found], np.int64),
+        speakers,
+        codes,
+        rows.reshape(len(found), -1) if found else rows.reshape(0, 0),
+    )
+
+
+def embed_pending(
+    db: sqlite3.Connection, encoder: Encoder, *, stop: Callable[[], bool] = lambda: False
+) -> int:
+    """Embed every entry that has no vector of this model; how many were made. The file is locked only to store."""
+    made = 0
+    while not stop():
+        pending = db.execute(_PENDING, (encoder.key, BATCH)).fetchall()
+        if not pending:
+            break
+        rows = encoder.encode([text for _, text in pending])
+        with transaction(db):
+            db.executemany(
+                "INSERT OR REPLACE INTO entry_vector VALUES (?, ?, ?)",
+                [(i, encoder.key, row.tobytes()) for (i, _), row in zip(pending, rows, strict=True)],
+            )
+            bump(db)
+        made += len(pending)
+    return made
+
+
+class VectorWorker:
+    """The background thread that embeds what was written, on a connection of its own."""
+
+    def __init__(self, path: Path, encoder: Encoder) -> None:
+        self._path, self._encoder = path, encoder
+        self._wake, self._idle, self._stopped = threading.Event(), threading.Event(), False
+        self.error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="vectors", daemon=True)
+        self._thread.start()
+
+    def wake(self) -> None:
+        """There is something to embed; returns at once."""
+        self._idle.clear()
+        self._wake.set()
+
+    def wait(self, timeout: float) -> bool:
+        """Wait until nothing is pending; False where the time was up or the model failed."""
+        return self._idle.wait(timeout) and self.error is None
+
+    def close(self) -> None:
+        self._stopped = True
+        self._wake.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        db = connect(self._path)
+        try:
+            while not self._stopped:
+                self._wake.clear()
+                self._round(db)
+                if not self._wake.is_set():
+                    self._idle.set()
+                self._wake.wait(IDLE_SECONDS)
+        finally:
+            db.close()
+
+    def _round(self, db: sqlite3.Connection) -> None:
+        try:
+            embed_pending(db, self._encoder, stop=lambda: self._stopped)
+            self.error = None
+        except Exception as error:  # a failing model leaves entries without vectors, and is tried again
+            self.error = error
