@@ -47,7 +47,7 @@ class Collection:
 class QdrantDouble:
     """`with QdrantDouble(directory) as double:` answers at `double.url` until the block ends.
 
-    `requests` holds (method, path, body) of every request; `key`, where set, is asked of every one; `broken`, where
+    `requests` holds (method, path, body) of every request, `targets` their paths with parameters; `key`, where set, is asked of every one; `broken`, where
     set, is a (status, words) that every request is answered with.
     """
 
@@ -55,6 +55,7 @@ class QdrantDouble:
         self.directory, self.key = directory, key
         self.broken: tuple[int, str] | None = None
         self.requests: list[tuple[str, str, Any]] = []
+        self.targets: list[str] = []
         self.collections: dict[str, Collection] = {}
         self._one_at_a_time = threading.Lock()
 
@@ -167,6 +168,7 @@ class _Handler(BaseHTTPRequestHandler):
         length = int(self.headers.get("Content-Length") or 0)
         body = json.loads(self.rfile.read(length)) if length else {}
         path = urlsplit(self.path).path
+        self.double.targets.append(f"{self.command} {self.path}")
         try:
             result = self.double.answer(self.command, path, body, self.headers.get("api-key", ""))
             status, answer = 200, result if path == "/" else {"result": result, "status": "ok", "time": 0.0}

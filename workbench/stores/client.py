@@ -190,7 +190,7 @@ def connect(url: str, api_key: str | None = None, timeout: int = TIMEOUT_SECONDS
         # The check of versions runs in a thread that only prints; a server that cannot do something says so itself.
         return QdrantClient(url=url, api_key=key, timeout=timeout, check_compatibility=False)
     except (ValueError, TypeError) as error:
-        raise BadParameter(f"{shown_url(url)!r} is no URL of a server: {error}") from None
+        raise BadParameter(f"{shown_url(url)!r} is no URL of a server: {shown_url(str(error))}") from None
 
 
 def _dim(vectors: Any, name: str, where: str) -> int:

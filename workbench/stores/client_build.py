@@ -12,7 +12,7 @@ from workbench.errors import NotAvailable
 from workbench.stores.client import STATE_KEY, ClientPoints, connect
 from workbench.stores.client_errors import ServerRefused, server_calls, shown_url
 from workbench.stores.edge_build import Progress
-from workbench.stores.points import DATETIME_FIELDS, KEYWORD_FIELDS, TERMS_FIELD
+from workbench.stores.points import DATETIME_FIELDS, KEYWORD_FIELDS, MOMENT_FIELDS, TERMS_FIELD
 from workbench.stores.staged import check_staging, indexed_paths, staged_points, text_keys
 
 # An index over a whole collection is built within one call.
@@ -144,7 +144,7 @@ def _indexes(keys: Counter[str]) -> dict[str, Any]:
 
     kind = models.KeywordIndexType.KEYWORD
     keyword = models.KeywordIndexParams(type=kind, enable_hnsw=False)
-    indexes: dict[str, Any] = dict.fromkeys([*KEYWORD_FIELDS, *indexed_paths(keys)], keyword)
+    indexes: dict[str, Any] = dict.fromkeys([*KEYWORD_FIELDS, *DATETIME_FIELDS, *indexed_paths(keys)], keyword)
     indexes["path"] = models.KeywordIndexParams(type=kind, enable_hnsw=False, prefix=True)
     moment = models.DatetimeIndexParams(type=models.DatetimeIndexType.DATETIME, enable_hnsw=False)
-    return indexes | dict.fromkeys(DATETIME_FIELDS, moment)
+    return indexes | dict.fromkeys(MOMENT_FIELDS.values(), moment)

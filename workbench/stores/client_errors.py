@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import urlsplit
 
 from workbench.errors import NotAvailable, WorkbenchError
 
+_CREDENTIALS = re.compile(r"(?<=//)[^/]*@|^[^/]*@")
 _UNAUTHORISED = (401, 403)
 _NOT_FOUND = 404
 _REFUSED = 400
@@ -29,9 +30,7 @@ class NoSuchCollection(WorkbenchError):
 
 def shown_url(url: str) -> str:
     """The URL without the user's name and password, as errors may print it."""
-    parts = urlsplit(url if "//" in url else f"//{url}")
-    address = (parts.hostname or url) + (f":{parts.port}" if parts.port else "")
-    return (f"{parts.scheme}://" if parts.scheme else "") + address + parts.path
+    return _CREDENTIALS.sub("", url)
 
 
 @contextmanager

@@ -24,14 +24,20 @@ from workbench.stores.staged import check_staging
 Progress = Callable[[str, int, int], None]
 """Called with the stage ("points", "optimizing", "indexes", "complete"), how much is done, and of how much."""
 
+# Each index is files of its own that are synced: a dozen cost 1.5 s on a common disk, however small the collection.
+# A filter without an index reads every payload instead, about 5 microseconds each.
+FACETS_INDEXED_FROM = 1000
 _WORKER = "workbench.stores.edge_worker"
 _KINDS = {k.__name__: k for k in (EngineFault, Locked, StagingError, WorkbenchError)}
 
 
 def build_edge(
-    directory: Path | str, parts: Sequence[Path | str], vectors: Path | str, *, progress: Progress | None = None
-) -> int:
+    directory: Path | str, parts: Sequence[Path | str], vectors: Path | str, *, progress: Progress | None = None,
+    facets_indexed_from: int = FACETS_INDEXED_FROM,
+) -> int:  # fmt: skip
     """Build a shard of the parts' rows and the rows of `vectors` (.npy, float32, (n, dim)); returns n.
+
+    Terms are always indexed, facets from so many points on: it changes how long a filter takes, never what it admits.
 
     The engine keeps Python's lock and would freeze this process, and hangs in a forked one: it runs in a fresh
     interpreter. The shard grows in `<directory>.building` and is renamed when it is complete; an interrupt or an
@@ -47,11 +53,12 @@ def build_edge(
     directory.parent.mkdir(parents=True, exist_ok=True)
     job = {
         "directory": str(directory), "parts": [str(p) for p in parts], "vectors": str(Path(vectors).absolute()),
-        "total": total,
+        "total": total, "facets": total >= facets_indexed_from,
     }  # fmt: skip
     with tempfile.TemporaryFile() as log, _worker(directory, log) as worker:
-        worker.stdin.write(json.dumps(job).encode() + b"\n")
-        worker.stdin.flush()
+        with suppress(BrokenPipeError):  # it ended at once; its exit is told below
+            worker.stdin.write(json.dumps(job).encode() + b"\n")
+            worker.stdin.flush()
         for line in worker.stdout:
             message = json.loads(line)
             if "error" in message:

@@ -18,7 +18,7 @@ from workbench.errors import WorkbenchError
 from workbench.stores.edge import engine_calls
 from workbench.stores.edge_seal import write_seal
 from workbench.stores.file_lock import exclusive
-from workbench.stores.points import DATETIME_FIELDS, KEYWORD_FIELDS, TERMS_FIELD
+from workbench.stores.points import DATETIME_FIELDS, KEYWORD_FIELDS, MOMENT_FIELDS, TERMS_FIELD
 from workbench.stores.staged import Batch, indexed_paths, staged_points, text_keys
 from workbench.stores.vector_check import read_vectors
 
@@ -31,18 +31,18 @@ def building(directory: Path) -> Path:
     return directory.with_name(directory.name + ".building")
 
 
-def work(directory: Path, parts: list[Path], vectors: Path, total: int) -> None:
-    """Build the shard beside `directory` and rename it when it is complete."""
+def work(directory: Path, parts: list[Path], vectors: Path, total: int, facets: bool) -> None:
+    """Build the shard beside `directory` and rename it when it is complete; `facets`: with their indexes."""
     rows = read_vectors(vectors)
     with exclusive(directory, "building", wait=LOCK_WAIT_SECONDS), engine_calls(str(directory)):
         fresh = building(directory)
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir(parents=True)
-        _build(fresh, parts, rows, total)
+        _build(fresh, parts, rows, total, facets)
         os.replace(fresh, directory)
 
 
-def _build(directory: Path, parts: list[Path], rows: Any, total: int) -> None:
+def _build(directory: Path, parts: list[Path], rows: Any, total: int, facets: bool) -> None:
     import qdrant_edge as edge
 
     shard = edge.EdgeShard.create(str(directory), _config(rows.shape[1]))
@@ -53,7 +53,7 @@ def _build(directory: Path, parts: list[Path], rows: Any, total: int) -> None:
         _tell("points", batch.start + len(batch.ids), total)
     _tell("optimizing", 0, 1)
     shard.optimize()
-    indexes = _indexes(keys)
+    indexes = _terms_index() | (_facet_indexes(keys) if facets else {})
     for done, (name, params) in enumerate(indexes.items()):
         _tell("indexes", done, len(indexes))
         shard.update(edge.UpdateOperation.create_field_index(name, params))
@@ -86,20 +86,25 @@ def _points(batch: Batch) -> list[Any]:
     return [edge.Point(*p) for p in zip(batch.ids, batch.vectors.tolist(), batch.payloads, strict=True)]
 
 
-def _indexes(keys: Counter[str]) -> dict[str, Any]:
-    """The index of every field that is filtered by. Terms are folded already: split by white space, kept as they are."""
+def _terms_index() -> dict[str, Any]:
+    """Terms are folded already: split by white space, kept as they are."""
+    import qdrant_edge as edge
+
+    words = edge.TokenizerType.Whitespace
+    return {
+        TERMS_FIELD: edge.TextIndexParams(
+            tokenizer=words, lowercase=False, ascii_folding=False, scoring=True, enable_hnsw=False
+        )
+    }
+
+
+def _facet_indexes(keys: Counter[str]) -> dict[str, Any]:
     import qdrant_edge as edge
 
     keyword = edge.KeywordIndexParams(enable_hnsw=False)
-    indexes: dict[str, Any] = {
-        TERMS_FIELD: edge.TextIndexParams(
-            tokenizer=edge.TokenizerType.Whitespace, lowercase=False, ascii_folding=False, scoring=True,
-            enable_hnsw=False,
-        )
-    }  # fmt: skip
-    indexes |= dict.fromkeys([*KEYWORD_FIELDS, *indexed_paths(keys)], keyword)
+    indexes = dict.fromkeys([*KEYWORD_FIELDS, *DATETIME_FIELDS, *indexed_paths(keys)], keyword)
     indexes["path"] = edge.KeywordIndexParams(enable_hnsw=False, prefix=True)
-    indexes |= dict.fromkeys(DATETIME_FIELDS, edge.DatetimeIndexParams(enable_hnsw=False))
+    indexes |= dict.fromkeys(MOMENT_FIELDS.values(), edge.DatetimeIndexParams(enable_hnsw=False))
     return indexes
 
 
@@ -116,7 +121,8 @@ def main() -> int:
     job = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
-        work(Path(job["directory"]), [Path(p) for p in job["parts"]], Path(job["vectors"]), job["total"])
+        parts = [Path(p) for p in job["parts"]]
+        work(Path(job["directory"]), parts, Path(job["vectors"]), job["total"], job["facets"])
     except WorkbenchError as error:
         fault = {"kind": type(error).__name__, "what": error.what, "where": error.where, "do": error.do}
         print(json.dumps({"error": fault}), flush=True)

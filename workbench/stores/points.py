@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from workbench.stores.moments import moment_of
 from workbench.types import Chunk, PointId
 
 Match = Literal["any", "all"]
@@ -16,6 +17,8 @@ TERMS_FIELD = "terms"
 READ_FIELDS = ("content", "source")
 KEYWORD_FIELDS = ("entity_id", "source_type", "project", "note_type", "tags", "status", "path")
 DATETIME_FIELDS = ("created", "updated")
+# Ranges of times are asked of these fields: the facet's text as a moment, absent where it names none.
+MOMENT_FIELDS = {"created": "created_at", "updated": "updated_at"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,5 +73,6 @@ def payload_of(chunk: Chunk, terms: Sequence[str]) -> dict[str, Any]:
         "entity_id": chunk.entity_id, "chunk_index": chunk.chunk_index, "source_type": chunk.source_type,
         "project": f.project, "note_type": f.note_type, "tags": list(f.tags) or None, "status": f.status,
         "created": f.created, "updated": f.updated, "path": f.path, "metadata": dict(f.metadata) or None,
+        MOMENT_FIELDS["created"]: moment_of(f.created), MOMENT_FIELDS["updated"]: moment_of(f.updated),
     }  # fmt: skip
     return {k: v for k, v in flat.items() if v is not None}

@@ -1,31 +1,22 @@
-"""Filters and terms as one Qdrant filter: the REST API's own JSON form, then either engine's classes.
+"""Terms and filters as one Qdrant filter: the REST API's own JSON form, then either engine's classes.
 
-What a filter means, on every engine:
-
-- a value is equal to the field, or to one of the field's values where it holds several; text by every
-  character, numbers as numbers (1 is 1.0), a boolean only to a boolean;
-- a list is any of its values, an empty list nothing; None is absent (missing, null or an empty list);
-- `path` with a `*` at its end is everything that starts so;
-- {"gte", "gt", "lte", "lt"} is a range of numbers (metadata) or of times (`created`, `updated`, metadata). A time
-  without zone is UTC, a date is its first moment. A field whose text is no ISO 8601 date or time is in no range.
+What a filter's value means is in `filter_values`; here it becomes what Qdrant asks. A range of times is asked of the
+moment kept beside the facet, which is read by `moments`; in metadata and in foreign collections there is none, and
+Qdrant's own reader decides which texts are times.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import datetime
 from typing import Any
 
 from workbench.errors import BadParameter
+from workbench.stores.filter_values import Kind, kind_of, range_of, values_of
+from workbench.stores.moments import rfc3339
 from workbench.stores.payload_names import OWN, PayloadNames
-from workbench.stores.points import DATETIME_FIELDS, KEYWORD_FIELDS, Match
+from workbench.stores.points import Match
 
-RANGE_OPERATORS = ("gte", "gt", "lte", "lt")
-# Doubles hold every integer up to here; a larger one is compared as an integer.
-_EXACT_IN_DOUBLE = 2**53
-# Qdrant's integers in a payload are signed 64 bits.
-_INTEGER = range(-(2**63), 2**63)
 _NOTHING: dict[str, Any] = {"has_id": []}
 
 
@@ -42,46 +33,23 @@ def filter_json(
     if terms:
         how = "text" if match == "all" else "text_any"
         must.append({"key": names.terms, "match": {how: " ".join(terms)}})
-    must += [_condition(name, names.filter_path(name), value) for name, value in filters.items()]
+    must += [_condition(names, name, value) for name, value in filters.items()]
     return {"must": must} if must else None
 
 
-def _condition(name: str, path: str, value: Any) -> dict[str, Any]:
+def _condition(names: PayloadNames, name: str, value: Any) -> dict[str, Any]:
     if isinstance(value, Mapping):
-        return {"key": path, "range": _range(name, value)}
-    if not isinstance(value, list | tuple | set | frozenset):
-        value = (value,)
-    options = [option for kind in _by_kind(name, value).items() for option in _options(path, *kind)]
+        bounds = {op: _bound(b) for op, b in range_of(name, value).items()}
+        return {"key": names.range_path(name), "range": bounds}
+    path = names.filter_path(name)
+    kinds: dict[Kind, list[Any]] = {}
+    for option in values_of(value):
+        kinds.setdefault(kind_of(name, option), []).append(option)
+    options = [condition for kind, values in kinds.items() for condition in _options(path, kind, values)]
     return options[0] if len(options) == 1 else {"should": options} if options else _NOTHING
 
 
-def _by_kind(name: str, values: Sequence[Any]) -> dict[str, list[Any]]:
-    """The values of one filter by the kind of condition that each needs."""
-    kinds: dict[str, list[Any]] = {}
-    for value in values:
-        kinds.setdefault(_kind(name, value), []).append(value)
-    return kinds
-
-
-def _kind(name: str, value: Any) -> str:
-    if value is None:
-        return "absent"
-    if isinstance(value, str):
-        if not _storable(value):
-            return "never"
-        return "prefix" if name == "path" and value.endswith("*") else "text"
-    if name in KEYWORD_FIELDS + DATETIME_FIELDS:
-        raise BadParameter(f"{name} is text, {value!r} is not", do="Write the value in quotation marks")
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int) and abs(value) > _EXACT_IN_DOUBLE:
-        return "integer" if value in _INTEGER else "never"
-    if isinstance(value, int | float) and math.isfinite(value):
-        return "number"
-    raise BadParameter(f"{name} cannot be compared with {value!r}", do="Use text, a finite number, true or false")
-
-
-def _options(path: str, kind: str, values: Sequence[Any]) -> list[dict[str, Any]]:
+def _options(path: str, kind: Kind, values: Sequence[Any]) -> list[dict[str, Any]]:
     if kind == "absent":
         return [{"is_empty": {"key": path}}]
     if kind == "text":
@@ -95,45 +63,8 @@ def _options(path: str, kind: str, values: Sequence[Any]) -> list[dict[str, Any]
     return []
 
 
-def _storable(text: str) -> bool:
-    """A lone surrogate is in no stored text: both stores keep UTF-8."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _range(name: str, bounds: Mapping[str, Any]) -> dict[str, Any]:
-    unknown = [op for op in bounds if op not in RANGE_OPERATORS]
-    if unknown or not bounds:
-        what = f"unknown operator {unknown[0]!r}" if unknown else "an empty range"
-        raise BadParameter(f"{what} in the filter of {name}", do=f"Use {', '.join(RANGE_OPERATORS)}")
-    if name in KEYWORD_FIELDS:
-        raise BadParameter(f"{name} is text and has no range", do="Ranges are for created, updated and metadata")
-    if name not in DATETIME_FIELDS and all(_is_number(b) for b in bounds.values()):
-        return dict(bounds)
-    return {op: _moment(name, bound) for op, bound in bounds.items()}
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _moment(name: str, bound: Any) -> str:
-    """A bound as RFC 3339 in UTC."""
-    try:
-        if isinstance(bound, datetime):
-            moment = bound
-        elif isinstance(bound, date):
-            moment = datetime(bound.year, bound.month, bound.day)
-        else:
-            moment = datetime.fromisoformat(bound)
-    except (TypeError, ValueError):
-        hint = "Write it as 2026-11-11 or 2026-11-11T09:58:00Z"
-        raise BadParameter(f"the bound {bound!r} of {name} is no date or time", do=hint) from None
-    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    return moment.isoformat().replace("+00:00", "Z")
+def _bound(bound: float | datetime) -> float | str:
+    return rfc3339(bound) if isinstance(bound, datetime) else bound
 
 
 def client_filter(form: Mapping[str, Any] | None) -> Any:

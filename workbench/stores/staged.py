@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,7 +44,7 @@ def point_id_of(text: str) -> PointId:
     try:
         canonical = str(UUID(text))
     except ValueError:
-        canonical = ""
+        canonical = None
     if canonical != text:
         hint = "Point ids are integers below 2^64 or UUIDs in lower case with hyphens"
         raise StagingError(f"{text!r} is no point id", do=hint)
@@ -56,7 +57,10 @@ def check_staging(parts: Sequence[Path], vectors: Path) -> np.ndarray:
 
     rows = read_vectors(vectors)
     check_vectors(rows, where=str(vectors))
-    staged = sum(parquet.read_metadata(part).num_rows for part in parts)
+    staged = 0
+    for part in parts:
+        with _reading(part):
+            staged += parquet.read_metadata(part).num_rows
     if staged != rows.shape[0]:
         raise StagingError(f"{staged} rows are staged and {rows.shape[0]} vectors", where=str(vectors))
     return rows
@@ -79,9 +83,19 @@ def staged_points(parts: Sequence[Path], vectors: np.ndarray, size: int = BATCH)
 def _rows(part: Path, size: int) -> Iterator[list[dict[str, Any]]]:
     from pyarrow import parquet
 
-    with parquet.ParquetFile(part) as file:
+    with _reading(part), parquet.ParquetFile(part) as file:
         for batch in file.iter_batches(batch_size=size):
             yield batch.to_pylist()
+
+
+@contextmanager
+def _reading(part: Path) -> Iterator[None]:
+    import pyarrow as pa
+
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        raise StagingError(f"the part cannot be read: {error}", where=str(part)) from error
 
 
 def _chunk(row: Mapping[str, Any]) -> Chunk:
