@@ -13,17 +13,19 @@ from workbench.sources.pydoc_syntax import Doc, clean, short_signature
 
 def object_docs(imported: str, public: str) -> Iterator[Doc]:
     """The documented public contents of a C module under its public name, by name; builtins go by their bare
-    name, and an alias (`IOError` of `OSError`) is left out. Raises ImportError."""
+    name, and an alias (`IOError` of `OSError`) is left out. What a program put there itself (a hook, a kernel's
+    `display`) is not the library's: a hook's original is read. Raises ImportError."""
     module = import_module(imported)
     if imported == public and (text := clean(module.__doc__)):
         yield Doc(public, "module", public, text, public, public)
     for name, value in sorted(vars(module).items()):
+        value = vars(module).get(f"__{name}__", value)
         if name.startswith("_") or getattr(value, "__name__", name) != name:
             continue
         qualified = name if module is builtins else f"{public}.{name}"
         if inspect.isclass(value):
             yield from _class_docs(value, qualified, public)
-        elif callable(value) and (text := clean(getattr(value, "__doc__", None))):
+        elif inspect.isbuiltin(value) and (text := clean(value.__doc__)):
             yield Doc(qualified, "function", qualified + _signature(value), text, public, public)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings as python_warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -96,9 +97,11 @@ class _Collection:
     def connect(self) -> Any:
         from qdrant_client import QdrantClient
 
+        key = os.environ.get(API_KEY_VARIABLE) or None
         try:
-            return QdrantClient(url=self.server, api_key=os.environ.get(API_KEY_VARIABLE) or None,
-                                timeout=TIMEOUT_SECONDS, check_compatibility=False)  # fmt: skip
+            with python_warnings.catch_warnings():
+                python_warnings.filterwarnings("ignore", "Api key is used with an insecure connection")
+                return QdrantClient(url=self.server, api_key=key, timeout=TIMEOUT_SECONDS, check_compatibility=False)
         except (ValueError, TypeError) as error:
             raise SourceError(f"not a server's URL: {error}", where=self.where) from None
 
@@ -167,7 +170,7 @@ def _text(payload: Mapping[str, Any], mapped: Mapping[str, str]) -> str:
 
 def _chunks(read: _Collection, count: int, warnings: list[str]) -> Iterator[Chunk]:
     empty = Tally("points have no text and are not searched")
-    odd = Tally("points have a value that its facet cannot hold")
+    odd = Tally("points were read with something odd")
     next_index: dict[tuple[str, str], int] = {}
     total = 0
     for points in read.pages(with_payload=True, with_vectors=False):

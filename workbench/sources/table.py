@@ -102,7 +102,7 @@ def _roles(columns: dict[str, str], found: Sequence[str], path: Path) -> dict[st
 
 def _chunks(plan: _Plan, qrels: Sequence[Qrel], warnings: list[str]) -> Iterator[Chunk]:
     documents = Documents(plan.path, qrels)
-    odd = Tally("rows have a value that its facet cannot hold")
+    odd = Tally("rows were read with something odd")
     ids = count(1)
     for line, row in table_rows(plan.path, plan.table_format):
         where = f"{plan.path}:{line}"
@@ -119,8 +119,9 @@ def _chunks(plan: _Plan, qrels: Sequence[Qrel], warnings: list[str]) -> Iterator
             reading = facets_of({role: values.get(role) for role in FACET_ROLES}, rest)
         except SourceError as error:
             raise SourceError(error.what, where=where) from None
-        for _, problem in reading.problems:
-            odd.add(f"line {line} ({problem})")
+        for facet, problem in reading.problems:
+            if not (facet == "tags" and isinstance(values.get("tags"), str)):  # a cell holds no list
+                odd.add(f"line {line} ({problem})")
         source = text_value(values.get("source")) or entity_id
         source_type = _source_type(values, where)
         if "chunk_index" in plan.roles:
@@ -129,7 +130,8 @@ def _chunks(plan: _Plan, qrels: Sequence[Qrel], warnings: list[str]) -> Iterator
             yield Chunk(next(ids), entity_id, index, text, title, source, source_type,
                         reading.facets)  # fmt: skip
             continue
-        documents.seen(entity_id, line, not (title + text).strip(), (source_type, 0))
+        part = (source_type, 0) if "source_type" in plan.roles else None
+        documents.seen(entity_id, line, not (title + text).strip(), part)
         for chunk in document_chunks(ids, entity_id, title, text, source=source, facets=reading.facets,
                                      chunk_size=plan.chunk_size, overlap=plan.overlap):  # fmt: skip
             yield chunk if source_type == chunk.source_type else replace(chunk, source_type=source_type)
