@@ -7,6 +7,7 @@ from importlib import import_module
 
 import typer
 
+INTERRUPTED = 130  # 128 + SIGINT, as a shell has it
 TOPICS = ("load", "search", "reproduce", "matching")
 
 app = typer.Typer(
@@ -34,6 +35,7 @@ def main() -> None:
     except WorkbenchError as error:
         print(f"workbench: {visible(str(error))}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("workbench: interrupted; what was complete stays as it was", file=sys.stderr)
-        sys.exit(130)
+    except SystemExit as ended:
+        if ended.code == INTERRUPTED:  # typer turns Ctrl-C into this without a word
+            print("workbench: interrupted; what was complete stays as it was", file=sys.stderr)
+        raise

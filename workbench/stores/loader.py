@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench import settings
-from workbench.errors import WorkbenchError
+from workbench.errors import BadParameter, WorkbenchError
 from workbench.sources.source import Source, SourceError
-from workbench.stores.engines import CATALOG, Engine, abandon, check, engine_for, retire
+from workbench.stores.engines import CATALOG, Engine, abandon, check, engine_for, open_points, retire
 from workbench.stores.file_lock import exclusive
 from workbench.stores.home import EMBEDDINGS, Place, place
 from workbench.stores.manifest import FORMAT, Manifest, read_manifest
@@ -31,7 +31,7 @@ from workbench.stores.model import Model, find_model
 from workbench.stores.progress import Listener, Report, reporting
 from workbench.stores.staging import NAMED, Staged, parts_of, some, stage
 from workbench.stores.storage_errors import storage_errors
-from workbench.text import DEFAULT, Tokenizer, well_formed
+from workbench.text import DEFAULT, STOP_LISTS, Tokenizer, well_formed
 from workbench.types import as_plain, content_hash
 
 PARTS, VECTORS, WHOLE = "parts", "vectors.npy", "whole"
@@ -62,6 +62,7 @@ def load(
     not writable.
     """
     where, chosen = place(name), settings.settings()
+    _check_tokenizer(tokenizer)
     source = spec if isinstance(spec, Source) else _opened(spec, reader_options)
     if not isinstance(model, Model):
         named = chosen.model if model is None else model
@@ -71,6 +72,15 @@ def load(
         where.directory.parent.mkdir(parents=True, exist_ok=True)
         with exclusive(where.directory, f"loading {name}", wait=0), reporting(progress) as report:
             return _Load(where, source, model, engine, tokenizer, report).run()
+
+
+def _check_tokenizer(tokenizer: Tokenizer) -> None:
+    """Raises BadParameter for a stop list or stemmer that is not known."""
+    from snowballstemmer import algorithms
+
+    for what, named, known in (("stop list", tokenizer.stop, STOP_LISTS), ("stemmer", tokenizer.stem, ("", *algorithms()))):
+        if named not in known:
+            raise BadParameter(f"unknown {what} {named!r}", do=f"Known: {', '.join(filter(None, known))}")
 
 
 def _opened(spec: str | Path, options: dict[str, Any]) -> Source:
@@ -136,6 +146,7 @@ class _Load:
             return None
         try:
             check(self.where.directory / manifest.generation, manifest)
+            open_points(self.where.directory / manifest.generation, manifest).close()
         except WorkbenchError:
             return None
         return manifest

@@ -1,0 +1,188 @@
+"""`workbench load`, `workbench collections` and `workbench readers`: the first move, what there is, and from what."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workbench.errors import BadParameter
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from workbench.stores.home import Listed
+    from workbench.stores.manifest import Manifest
+
+WARNINGS_SHOWN = 10
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    app.command("load")(_load)
+    app.command("collections")(_collections)
+    app.command("readers")(_readers)
+
+
+def reader_options(pairs: list[str], **named: Any) -> dict[str, Any]:
+    """What a reader is told: the options that were given by name, and the rest as NAME=VALUE texts.
+
+    Raises BadParameter for a text without `=`, and for an option that is given twice.
+    """
+    options = {name: value for name, value in named.items() if value not in (None, "", [])}
+    for pair in pairs:
+        name, mark, value = pair.partition("=")
+        name = name.strip().replace("-", "_")
+        if not mark or not name:
+            raise BadParameter(f"parameter {pair!r} is not of the form NAME=VALUE", do="Write e.g. -p strict=true")
+        if name in options:
+            raise BadParameter(f"the reader's parameter {name!r} is given twice")
+        options[name] = value
+    return options
+
+
+def _load(
+    source: Annotated[str, typer.Argument(help="A path, `pydoc`, or http://host:6333/collections/NAME (only read).")],
+    name: Annotated[str, typer.Option("--as", metavar="NAME", help="The name of the collection.")],
+    kind: Annotated[str, typer.Option(help="The reader, where the source does not tell; `workbench readers` lists them.")] = "",
+    split: Annotated[str, typer.Option(help="BEIR: which judgements, e.g. train, dev or test.")] = "",
+    chunk_size: Annotated[int | None, typer.Option(help="Characters of a chunk at most.")] = None,
+    overlap: Annotated[int | None, typer.Option(help="Characters that a chunk repeats of the one before.")] = None,
+    columns: Annotated[list[str] | None, typer.Option("--map", metavar="ROLE=COLUMN", help="Which column or payload field is the id, text, title, …; repeatable.")] = None,
+    packages: Annotated[str, typer.Option(help="pydoc: installed packages to document too, with commas between.")] = "",
+    parameter: Annotated[list[str] | None, typer.Option("-p", "--parameter", metavar="NAME=VALUE", help="Any other parameter of the reader; repeatable.")] = None,
+    model: Annotated[str | None, typer.Option(help="A fastembed model's name or a directory; default: the packaged bge-small-en-v1.5.")] = None,
+    fetch: Annotated[bool, typer.Option("--fetch", help="Let the model be fetched from the model hub.")] = False,
+    query_prefix: Annotated[str | None, typer.Option(help="Put before a query when it is embedded.")] = None,
+    stop: Annotated[str, typer.Option(help="The stop list: lucene-en-33 or none.")] = "lucene-en-33",
+    stem: Annotated[str, typer.Option(help="A Snowball stemmer, e.g. porter; whole words by default.")] = "",
+    qdrant: Annotated[str | None, typer.Option(metavar="URL", help="A Qdrant server for the points; the embedded engine by default.")] = None,
+    shards: Annotated[int, typer.Option(help="Shards on the server.")] = 1,
+    replicas: Annotated[int, typer.Option(help="Replicas of each shard on the server.")] = 1,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The manifest as JSON and nothing else.")] = False,
+) -> None:  # fmt: skip
+    """Load a source into DuckDB and Qdrant as a collection; the same source again changes nothing.
+
+    Ctrl-C at any moment leaves the last complete collection readable; run the same command to resume.
+    """
+    from workbench.settings import settings
+    from workbench.stores.home import place
+    from workbench.stores.loader import load
+    from workbench.stores.model import find_model
+    from workbench.text import Tokenizer
+
+    options = reader_options(
+        parameter or [], kind=kind, split=split, chunk_size=chunk_size, overlap=overlap, columns=columns, packages=packages
+    )
+    earlier, chosen = place(name).current(), settings()
+    prefix = chosen.query_prefix if query_prefix is None else query_prefix
+    found = find_model(chosen.model if model is None else model, fetch=fetch or chosen.fetch, query_prefix=prefix)
+    manifest = load(
+        source, name=name, model=found, qdrant=qdrant, shard_number=shards, replication_factor=replicas,
+        tokenizer=Tokenizer(stop=stop, stem=stem), progress=not quiet, **options,  # type: ignore[arg-type]
+    )  # fmt: skip
+    if as_json:
+        print(json.dumps(_plain(manifest)))
+        return
+    _summary(manifest, unchanged=earlier is not None and earlier.name == manifest.generation)
+
+
+def _collections(as_json: Annotated[bool, typer.Option("--json", help="As JSON and nothing else.")] = False) -> None:
+    """List the loaded collections: counts, engines, sizes, model and content hash; a broken one with its reason."""
+    from workbench.stores.home import collections
+
+    found = collections()
+    if as_json:
+        print(json.dumps([{"name": c.name, "broken": c.broken, "manifest": c.manifest and _plain(c.manifest)} for c in found]))
+        return
+    _list(found)
+
+
+def _readers(as_json: Annotated[bool, typer.Option("--json", help="As JSON and nothing else.")] = False) -> None:
+    """List what can be loaded: each reader with its law and its parameters."""
+    from workbench.registry import entries
+
+    known = [
+        {"name": e.name, "law": e.law, "parameters": {n: str(p.default) for n, p in e.parameters.items()}}
+        for e in entries("reader").values()
+    ]
+    if as_json:
+        print(json.dumps(known))
+        return
+    console = _console()
+    for reader in known:
+        console.print(f"[bold]{reader['name']}[/bold]  {reader['law']}", highlight=False)
+        console.print("  " + ", ".join(f"{n}={d or '…'}" for n, d in reader["parameters"].items()), style="dim", markup=False)
+
+
+def _plain(manifest: Manifest) -> dict[str, Any]:
+    """The manifest as JSON data; a server's URL without user and password."""
+    from workbench.stores.client_errors import shown_url
+    from workbench.types import as_plain
+
+    plain = as_plain(manifest)
+    for engine in plain["engines"].values():
+        if "url" in engine:
+            engine["url"] = shown_url(engine["url"])
+    return plain
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console()
+
+
+def _summary(manifest: Manifest, *, unchanged: bool) -> None:
+    from rich.text import Text
+
+    from workbench.text import visible
+
+    console = _console()
+    _show(console, manifest, "unchanged" if unchanged else "loaded")
+    for warning in manifest.warnings[:WARNINGS_SHOWN]:
+        console.print(Text("warning: ", style="yellow").append(visible(warning).replace("\n", " "), style="default"))
+    if len(manifest.warnings) > WARNINGS_SHOWN:
+        console.print(f"and {len(manifest.warnings) - WARNINGS_SHOWN} more: workbench collections --json")
+
+
+def _list(found: list[Listed]) -> None:
+    from rich.text import Text
+
+    from workbench.settings import home
+    from workbench.text import visible
+
+    console = _console()
+    if not found:
+        console.print(f"No collection in {home()}. Load one: workbench load SOURCE --as NAME", markup=False)
+    for c in found:
+        if c.manifest is None:
+            console.print(Text(visible(c.name), style="bold").append(f"  broken: {visible(c.broken)}", style="not bold red"))
+        else:
+            _show(console, c.manifest)
+
+
+def _show(console: Console, manifest: Manifest, said: str = "") -> None:
+    """Two lines: what it holds, and what it is made of."""
+    from rich.text import Text
+
+    from workbench.text import visible
+
+    head = Text(manifest.name, style="bold")
+    head.append(f"{f' is {said}:' if said else ' '} {_counted(manifest.counts)}", style="not bold")
+    model = f"{visible(manifest.model['name'])} {manifest.model['sha256'][:12]}"
+    console.print(head)
+    console.print(Text(f"  {visible(_engines(manifest))}; {sum(manifest.sizes.values()) / 1e6:.1f} MB; model {model}; "
+                       f"content {manifest.content_hash[:12]}", style="dim"))  # fmt: skip
+
+
+def _counted(counts: Any) -> str:
+    judged = f", {counts['queries']} queries, {counts['qrels']} judgements" if counts["queries"] else ""
+    return f"{counts['chunks']} chunks of {counts['entities']} documents{judged}"
+
+
+def _engines(manifest: Manifest) -> str:
+    engines = _plain(manifest)["engines"]
+    return ", ".join(f"{name} {e['version']}" + (f" at {e['url']}" if "url" in e else "") for name, e in engines.items())
