@@ -17,6 +17,7 @@ from workbench.sources.markdown import SUFFIXES
 from workbench.sources.pydoc import pydoc
 from workbench.sources.qdrant import is_address
 from workbench.sources.qmsum import is_qmsum
+from workbench.sources.replica.reader import replica
 from workbench.sources.rows import FORMATS, format_of
 from workbench.sources.source import Source, SourceError
 from workbench.sources.squad import is_squad
@@ -84,6 +85,8 @@ def _file_kind(path: Path) -> str | None:
         return "markdown"
     if format_of(path) in FORMATS.values():
         return "table"
+    if path.suffix.lower() == ".toml":
+        return replica.entry.name
     return "squad" if path.suffix.lower() == ".json" and is_squad(_json(path)) else None
 
 

@@ -1,0 +1,45 @@
+"""The part of an incident file that a capture wrote: recorded chunks, one line each."""
+
+from __future__ import annotations
+
+from workbench.sources.replica.spec import Captured, KnownRow
+from workbench.sources.replica.tables import Table
+
+COLUMNS = ("position", "length", "tf", "cosine", "project", "verbatim")
+
+
+def read_captured(table: Table, terms: int) -> Captured | None:
+    """The captured part, None where the file has none."""
+    if not table.left():
+        return None
+    rows = []
+    for n, values in enumerate(table.take("rows", list), 1):
+        rows.append(_row(table, n, values, terms))
+    places = [r.position for r in rows]
+    if places != sorted(set(places)):
+        raise table.fail("the rows must stand in ascending order of their position, none twice")
+    captured = Captured(
+        tuple(rows), table.table("after").mapping(int), table.take("cosine_mean", float),
+        table.take("cosine_spread", float), table.take("cosine_ceiling", float),
+        {k: v.mapping(int) for k, v in _nested(table.table("ranks"))}, table.take("private", bool, False),
+    )  # fmt: skip
+    table.done()
+    return captured
+
+
+def _nested(table: Table) -> list[tuple[str, Table]]:
+    return [(key, table.table(key)) for key in table.left()]
+
+
+def _row(table: Table, n: int, values: object, terms: int) -> KnownRow:
+    if not isinstance(values, list) or len(values) != len(COLUMNS):
+        raise table.fail(f"row {n} must be [{', '.join(COLUMNS)}], not {values!r}")
+    position, length, tf, cosine, project, verbatim = values
+    whole = all(type(v) is int and v >= 0 for v in (position, length)) and isinstance(tf, list)
+    if not whole or len(tf) != terms or not all(type(v) is int and v >= 0 for v in tf):
+        raise table.fail(f"row {n}: position, length and {terms} term counts must be whole numbers, not {values!r}")
+    if type(cosine) not in (int, float) or not -1 <= cosine <= 1 or not isinstance(project, str):
+        raise table.fail(f"row {n}: the cosine must be within -1 to 1 and the project a string, not {values!r}")
+    if sum(tf) > length:
+        raise table.fail(f"row {n}: {sum(tf)} counted terms do not fit in {length}")
+    return KnownRow(position, length, tuple(tf), float(cosine), project, bool(verbatim))
