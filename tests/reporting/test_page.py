@@ -99,8 +99,7 @@ def test_every_hostile_text_is_shown_and_a_long_one_is_cut(text):
     assert "👩‍🔬 ședință" in plain and "{{ 7 * 7 }}" in plain
     assert "\x1b" not in text and "\u202e" not in text
     assert "(1,000,000 characters)" in plain
-    # Once in the story, where a text is an author's own; everywhere else it is cut.
-    assert len(re.findall("x{1000}", text)) == 1000
+    assert re.search("x{601}", text) is None
 
 
 def test_every_claim_has_its_row_with_its_verdict(text):
@@ -170,8 +169,8 @@ def test_without_its_files_a_page_is_refused_by_name(tmp_path, home):
 @pytest.mark.parametrize(
     ("value", "told"),
     [
-        (2026, "2026"), (384885, "384,885"), (0, "0"), (-34395, "-34,395"), (1 / 61, "0.0163934"), (5e-05, "0.00005"),
-        (1e-9, "1e-09"), (2.0, "2"), (41522.25, "41,522.2"), (0.1 + 0.2, "0.3"), (1e300, "1e+300"), (-0.5, "-0.5"),
+        (2026, "2026"), (384885, "384,885"), (0, "0"), (-34395, "−34,395"), (1 / 61, "0.0163934"), (5e-05, "0.00005"),
+        (1e-9, "1e−09"), (2.0, "2"), (41522.25, "41,522.2"), (0.1 + 0.2, "0.3"), (1e300, "1e+300"), (-0.5, "−0.5"),
     ],
 )  # fmt: skip
 def test_numbers_are_told_as_they_are_read(value, told):

@@ -95,18 +95,12 @@ class Run:
         self._rows[claim_id] = row
         return row
 
-    def measure_all(self, claim_ids: Iterable[str] | None = None) -> list[Row]:
-        """Measure these claims, else all that were not measured yet, in the record's order; a line for each."""
-        chosen = (
-            [c.id for c in self.record.claims if c.id not in self._rows]
-            if claim_ids is None
-            else list(claim_ids)
-        )
-        rows = []
-        for claim_id in chosen:
-            rows.append(self.measure(claim_id))
-            print(f"{rows[-1]}  ({self._seconds[claim_id]:.1f} s)", flush=True)
-        return rows
+    def measure_all(self, claim_ids: Iterable[str] | None = None) -> None:
+        """Measure these claims, else all that were not measured yet, in the record's order, and print each row."""
+        waiting = [c.id for c in self.record.claims if c.id not in self._rows]
+        for claim_id in waiting if claim_ids is None else claim_ids:
+            row = self.measure(claim_id)
+            print(f"{row}  ({self._seconds[claim_id]:.1f} s)", flush=True)
 
     def row(self, claim_id: str) -> Row:
         """The row of a claim that was measured. Raises NoVerdict where it was not."""

@@ -38,13 +38,18 @@ def label(key: str) -> Markup:
 
 
 def number_text(value: int | float, grouped_from: int = GROUPED_FROM) -> str:
-    """A number as a reader takes it in: whole ones whole, others to six significant digits; ledger.json has all."""
+    """A number as a reader takes it in: whole ones whole, others to six significant digits, a true minus sign;
+    ledger.json has all digits."""
+    return _digits(value, grouped_from).replace("-", "−")
+
+
+def _digits(value: int | float, grouped_from: int) -> str:
     if isinstance(value, int):
         return f"{value:,}" if abs(value) >= grouped_from else str(value)
     if abs(value) >= LARGEST_PLAIN:
         return f"{value:.{SIGNIFICANT}g}"
     if value.is_integer():
-        return number_text(int(value), grouped_from)
+        return _digits(int(value), grouped_from)
     if abs(value) >= grouped_from:
         return f"{value:,.1f}"
     text = f"{value:.{SIGNIFICANT}g}"
