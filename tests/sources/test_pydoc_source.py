@@ -12,7 +12,7 @@ import pytest
 from workbench.errors import BadParameter
 from workbench.sources.pydoc import pydoc
 from workbench.sources.pydoc_modules import CORE
-from workbench.sources.pydoc_syntax import SIGNATURE_CHARS, Doc, module_files, syntax_docs
+from workbench.sources.pydoc_syntax import SIGNATURE_CHARS, Doc, exported, module_files, syntax_docs
 from workbench.sources.source import SourceError
 from workbench.types import Chunk, as_plain, content_hash
 
@@ -45,6 +45,7 @@ def test_every_core_module_is_in_it(core: list[Chunk]) -> None:
      ("json", "json", "module", "json"), ("os.path.basename", "os.path.basename(p)", "function", "os"),
      ("pathlib.PurePath.name", "pathlib.PurePath.name", "method", "pathlib"),
      ("datetime.date.fromisoformat", "datetime.date.fromisoformat(date_string)", "method", "datetime"),
+     ("concurrent.futures.Future.done", "concurrent.futures.Future.done()", "method", "concurrent"),
      ("topic.assert", 'The "assert" statement', "topic", "topics")],
 )  # fmt: skip
 def test_a_title_is_the_qualified_name_and_the_signature(
@@ -166,3 +167,18 @@ def test_private_modules_and_tests_of_a_package_are_left_out(tmp_path: Path) -> 
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")
     assert [name for name, _ in module_files(tmp_path, "p")] == ["p", "p.a", "p.sub"]
+
+
+def test_what_a_package_takes_from_its_private_modules_is_its_own(tmp_path: Path) -> None:
+    files = {
+        "p/__init__.py": "from ._a import one, K\nfrom p._b import *\nfrom os import path\nfrom .pub import three\n",
+        "p/_a.py": '"""Private."""\ndef one(): "One."\ndef other(): "no"\nclass K:\n    "K."\n    def m(self): "M."\n',
+        "p/_b.py": 'def two(): "Two."\n', "p/pub.py": 'def three(): "Three."\n',
+    }  # fmt: skip
+    (tmp_path / "p").mkdir()
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    taken = exported(tmp_path, "p", tmp_path / "p" / "__init__.py")
+    assert [(file.name, names) for file, names in taken] == [("_a.py", frozenset({"one", "K"})), ("_b.py", None)]
+    found = [doc.name for file, names in taken for doc in syntax_docs(file, "p", file.name, names)]
+    assert found == ["p.one", "p.K", "p.K.m", "p.two"]

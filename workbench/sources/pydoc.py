@@ -18,7 +18,7 @@ from workbench.sources.chunking import CHUNK_SIZE, OVERLAP, check_sizes
 from workbench.sources.documents import document_chunks
 from workbench.sources.pydoc_modules import CORE, CORE_WITHOUT, EXTRA_SOURCES, IMPORTED, TWINS
 from workbench.sources.pydoc_objects import object_docs
-from workbench.sources.pydoc_syntax import Doc, clean, module_files, syntax_docs
+from workbench.sources.pydoc_syntax import Doc, clean, exported, module_files, syntax_docs
 from workbench.sources.source import Source, SourceError
 from workbench.sources.tally import Tally
 from workbench.types import Chunk, Facets
@@ -98,12 +98,13 @@ def _docs(scope: str, roots: Sequence[tuple[str, Path]], warnings: list[str]) ->
 
 def _parsed(folder: Path, name: str, public: str, unparsed: Tally) -> Iterator[Doc]:
     """The docs of a module or package in `folder`; where the twin `name` is not there, of `public` itself."""
-    files = module_files(folder, name) or module_files(folder, public)
-    for dotted, file in files:
+    for dotted, file in module_files(folder, name) or module_files(folder, public):
         module = public + dotted[len(name) :] if dotted.startswith(name) else dotted
         path = file.relative_to(folder).as_posix()
         try:
             yield from syntax_docs(file, module, path)
+            for inner, names in exported(folder, dotted, file) if file.name == "__init__.py" else ():
+                yield from syntax_docs(inner, module, inner.relative_to(folder).as_posix(), names)
         except (SyntaxError, ValueError, RecursionError) as error:
             unparsed.add(f"{path} ({error})")
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 CORE = (
     "abc", "argparse", "ast", "asyncio", "base64", "bisect", "builtins", "collections", "concurrent",
     "contextlib", "copy", "csv", "dataclasses", "datetime", "difflib", "enum", "fnmatch", "fractions",
-    "functools", "glob", "gzip", "hashlib", "heapq", "hmac", "html", "inspect", "io", "itertools", "json", "logging",
+    "functools", "glob", "gzip", "hashlib", "heapq", "hmac", "html", "io", "itertools", "json", "logging",
     "math", "operator", "os", "pathlib", "pickle", "pprint", "queue", "random", "re", "secrets", "shutil",
     "sqlite3", "statistics", "string", "struct", "subprocess", "sys", "tempfile", "textwrap", "threading", "time",
-    "traceback", "types", "typing", "urllib", "uuid", "warnings", "weakref", "zipfile", "zlib",
+    "types", "typing", "urllib", "uuid", "warnings", "weakref", "zipfile", "zlib",
 )  # fmt: skip
 # What the core leaves out of them: asyncio's inner modules, and topics that repeat what others say.
 CORE_WITHOUT = {

@@ -48,17 +48,42 @@ def module_files(folder: Path, name: str) -> list[tuple[str, Path]]:
     return sorted(found, key=lambda pair: pair[0])
 
 
-def syntax_docs(file: Path, module: str, path: str) -> Iterator[Doc]:
-    """The documented public module, classes, functions and methods of a file, in its order.
+def exported(folder: Path, package: str, init: Path) -> list[tuple[Path, frozenset[str] | None]]:
+    """(file, names) of what a package's `__init__` takes from private modules of its own: that is where its
+    public definitions stand. None is every public name. Raises as `syntax_docs`."""
+    found = []
+    for node in ast.walk(_parse(init)):
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        base = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+        parts = [*base, *(node.module or "").split(".")]
+        private = any(part.startswith("_") for part in parts[1:])
+        file = folder.joinpath(*parts[:-1], f"{parts[-1]}.py")
+        file = file if file.is_file() else folder.joinpath(*parts, "__init__.py")
+        if private and parts[0] == package.split(".")[0] and file.is_file():
+            names = frozenset(alias.name for alias in node.names)
+            found.append((file, None if "*" in names else names))
+    return found
+
+
+def syntax_docs(file: Path, module: str, path: str, only: frozenset[str] | None = None) -> Iterator[Doc]:
+    """The documented public module, classes, functions and methods of a file, in its order; or, of its
+    definitions, `only` these.
 
     Raises SyntaxError, UnicodeDecodeError or ValueError for a file that this Python cannot parse.
     """
-    with tokenize.open(file) as source, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # old escapes in string literals are not ours to report
-        tree = ast.parse(source.read(), filename=path)
-    if text := _text(tree):
+    tree = _parse(file)
+    if only is not None:
+        tree.body = [node for node in _definitions(tree.body) if node.name in only]
+    elif text := _text(tree):
         yield Doc(module, "module", module, text, module, path)
     yield from _members(tree, module, module, path)
+
+
+def _parse(file: Path) -> ast.Module:
+    with tokenize.open(file) as source, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # old escapes in string literals are not ours to report
+        return ast.parse(source.read(), filename=file.name)
 
 
 def _members(scope: Scope, name: str, module: str, path: str) -> Iterator[Doc]:
