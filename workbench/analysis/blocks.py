@@ -25,8 +25,8 @@ class BadBlock(WorkbenchError):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """`name` is the anchor of a chart or table, "" for a text. `content` is the text, the chart's Vega-Lite spec,
-    or {columns, rows}. `claims` are the ids of the claims that it illustrates."""
+    """`name` is the anchor of a chart or table, "" for a text. `content` is the text, the chart's Vega-Lite
+    spec, or {columns, rows}. `claims` are the ids of the claims that it illustrates."""
 
     kind: Literal["text", "chart", "table"]
     content: Any

@@ -22,7 +22,8 @@ class NotJson(WorkbenchError):
 
 
 def plain(value: Any, path: str = "value") -> Any:
-    """The value as None, bool, int, float, str, list and dict; numpy scalars and arrays become numbers and lists.
+    """The value as None, bool, int, float, str, list and dict; numpy values become numbers
+    and lists.
 
     Raises NotJson for NaN, infinities, sets (no order) and foreign objects.
     """
@@ -58,12 +59,13 @@ def _key(key: Any, path: str) -> str:
 def canonical(value: Any) -> str:
     """Sorted keys, two blanks of indent, one final newline; a lone surrogate stands as its escape."""
     text = json.dumps(plain(value), sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False)
-    # A lone surrogate can only stand inside a JSON string, where its escape means the same and is valid UTF-8.
+    # A lone surrogate can only stand inside a JSON string, where its escape means the same.
     return _SURROGATE.sub(lambda m: f"\\u{ord(m[0]):04x}", text) + "\n"
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write UTF-8 to a temporary name beside `path` and replace it: a reader sees the old file or the new one."""
+    """Write UTF-8 to a temporary name beside `path` and replace it: a reader sees the old file
+    or the new one."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     partial.write_text(text, encoding="utf-8")
     os.replace(partial, path)

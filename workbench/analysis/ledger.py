@@ -25,7 +25,7 @@ class BadLedger(WorkbenchError):
 
 
 class DifferentInputs(WorkbenchError):
-    """Two ledgers were made from different inputs, so a difference between them says nothing about the code."""
+    """Two ledgers were made from different inputs: a difference between them says nothing of the code."""
 
 
 class DifferentRecords(WorkbenchError):
@@ -34,7 +34,7 @@ class DifferentRecords(WorkbenchError):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A claim, what was measured, and the verdict; no verdict means that the build failed and `note` says why.
+    """A claim, what was measured, and the verdict; without one the build failed and `note` says why.
 
     `timing` marks a measured value that is a duration: it changes from run to run, flags, and never gates.
     """
@@ -59,7 +59,8 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Header (record, when, parameters, inputs, seeds, code, versions, machine) and rows in the record's order."""
+    """Header (record, when, parameters, inputs, seeds, code, versions, machine) and rows in
+    the record's order."""
 
     header: Mapping[str, Any]
     rows: tuple[Row, ...]
@@ -150,8 +151,8 @@ class Comparison:
 def compare(before: Ledger, after: Ledger, *, across_inputs: bool = False) -> Comparison:
     """What changed between two runs of one record, and what could have caused it.
 
-    Rows in the order of `after`, then those that only `before` has. Raises DifferentRecords, and DifferentInputs
-    unless `across_inputs` says that it is meant.
+    Rows in the order of `after`, then those that only `before` has. Raises DifferentRecords, and
+    DifferentInputs unless `across_inputs` says that it is meant.
     """
     if before.header.get("record") != after.header.get("record"):
         raise DifferentRecords(f"{before.header.get('record')!r} against {after.header.get('record')!r}")

@@ -24,8 +24,8 @@ class BadRecord(WorkbenchError):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One figure of a record. `expected` is JSON data or a bound, `tolerance` a number, {abs}, {rel} or by key
-    (see verdict.differences); `measure` is "dotted.path:function", called as f(run, **args)."""
+    """One figure of a record. `expected` is JSON data or a bound, `tolerance` a number, {abs}, {rel} or by
+    key (see verdict.differences); `measure` is "dotted.path:function", called as f(run, **args)."""
 
     id: str
     statement: str

@@ -21,8 +21,8 @@ from workbench.analysis.verdict import Measured, NoVerdict, judge
 from workbench.errors import WorkbenchError
 from workbench.settings import home
 
-# Set by the launcher: the directory that the run must write to. Without it a notebook runs by hand, and writes
-# under the home directory, so that a half-tried notebook never touches a report.
+# Set by the launcher: the directory that the run must write to. Without it a notebook runs by hand, and
+# writes under the home directory, so that a half-tried notebook never touches a report.
 OUT_VARIABLE = "WORKBENCH_RUN_OUT"
 DEFAULT_SEED = 0
 
@@ -45,8 +45,8 @@ def open_run(record_id: str, *, out: Path | None = None, **parameters: Any) -> R
 
 
 class Run:
-    """One run of a record. `params` are the notebook's parameters, `seed` the seed of all chance in it, `shared`
-    a place for what measures share, `data` what each measure kept for charts, by claim id."""
+    """One run of a record. `params` are the notebook's parameters, `seed` the seed of all chance in it,
+    `shared` a place for what measures share, `data` what each measure kept for charts, by claim id."""
 
     def __init__(self, record: Record, out: Path, params: Mapping[str, Any]) -> None:
         self.record, self.out, self.params = record, out, MappingProxyType(dict(params))
@@ -62,9 +62,9 @@ class Run:
         self._opened: dict[str, Any] = {}
         self._start, self._clock = datetime.now(UTC), time.perf_counter()
 
-    # -- what measures ask for ---------------------------------------------------------------------------------
+    # -- what measures ask for -------------------------------------------------------------------------------
     def open(self, name: str) -> Any:
-        """The opened collection of that name, opened once a run; its content and model hashes go into the header."""
+        """The opened collection of that name, opened once a run; its hashes go into the header."""
         if name not in self._opened:
             from workbench.retrieval.search import open_collection
 
@@ -84,10 +84,10 @@ class Run:
         if self.inputs.setdefault(name, hashes) != hashes:
             raise BadBlock(f"the input {name!r} changed during the run", do="Load it before the run starts")
 
-    # -- claims ------------------------------------------------------------------------------------------------
+    # -- claims ----------------------------------------------------------------------------------------------
     def measure(self, claim_id: str) -> Row:
-        """Measure one claim and return its row. A measure that raises leaves a row without a verdict that names
-        the error, and the run goes on: the build fails at the end, with all other rows shown."""
+        """Measure one claim and return its row. A measure that raises leaves a row without a verdict that
+        names the error, and the run goes on: the build fails at the end, with all other rows shown."""
         claim = self.record.claim(claim_id)
         start = time.perf_counter()
         row = self._row(claim)
@@ -96,7 +96,7 @@ class Run:
         return row
 
     def measure_all(self, claim_ids: Iterable[str] | None = None) -> None:
-        """Measure these claims, else all that were not measured yet, in the record's order, and print each row."""
+        """Measure these claims, else all not measured yet, in the record's order; print each row."""
         waiting = [c.id for c in self.record.claims if c.id not in self._rows]
         for claim_id in waiting if claim_ids is None else claim_ids:
             row = self.measure(claim_id)
@@ -110,8 +110,8 @@ class Run:
 
     def _row(self, claim: Claim) -> Row:
         def row(measured: Any, verdict: Any, where: str, note: str, timing: bool = False) -> Row:
-            return Row(claim.id, claim.statement, claim.kind, claim.expected, claim.tolerance, measured, verdict,
-                       where, note, timing)  # fmt: skip
+            return Row(claim.id, claim.statement, claim.kind, claim.expected, claim.tolerance,
+                       measured, verdict, where, note, timing)  # fmt: skip
 
         found: Measured | None = None
         try:
@@ -132,9 +132,9 @@ class Run:
         self.data[claim.id] = found.data
         return row(found.value, verdict, found.where, note, found.timing)
 
-    # -- the story ---------------------------------------------------------------------------------------------
+    # -- the story -------------------------------------------------------------------------------------------
     def story(self, text: str, section: str = "") -> None:
-        """Add a text (Markdown). A section named here or at a chart stays the section until another is named."""
+        """Add a text (Markdown). A section named here or at a chart stays until another is named."""
         self._add(text_block(text, self._in(section)))
 
     def chart(
@@ -171,7 +171,7 @@ class Run:
                 return
         self._blocks.append(block)
 
-    # -- the end -----------------------------------------------------------------------------------------------
+    # -- the end ---------------------------------------------------------------------------------------------
     def ledger(self) -> Ledger:
         """The ledger as it stands; a claim that was not measured has no verdict."""
         rows = (
@@ -180,18 +180,20 @@ class Run:
             for c in self.record.claims
         )
         header = {
-            "record": self.record.id, "title": self.record.title, "parameters": self.params, "inputs": self.inputs,
+            "record": self.record.id, "title": self.record.title,
+            "parameters": self.params, "inputs": self.inputs,
             "seeds": {"seed": self.seed}, "versions": provenance.versions(), "machine": provenance.machine(),
             "code": {"workbench": provenance.code_hash(), "record": self.record.hash},
             "when": {
-                "started": self._start.isoformat(timespec="seconds"), "seconds": round(time.perf_counter() - self._clock, 3),
+                "started": self._start.isoformat(timespec="seconds"),
+                "seconds": round(time.perf_counter() - self._clock, 3),
                 "seconds_by_claim": {i: round(s, 3) for i, s in self._seconds.items()},
             },
         }  # fmt: skip
         return Ledger(header, tuple(rows))
 
     def finish(self) -> Ledger:
-        """Write ledger.json and charts.json, each whole or not at all, close what was opened, return the ledger."""
+        """Write ledger.json and charts.json, each whole or not at all; close what was opened."""
         ledger = self.ledger()
         self.out.mkdir(parents=True, exist_ok=True)
         story = {"text": self.record.text, "parameters": self.record.parameters, "blocks": self._blocks}

@@ -1,4 +1,4 @@
-"""From what a claim expects and what was measured to its verdict. HOLDS is earned by comparison, never stated."""
+"""From what a claim expects and what was measured to its verdict. HOLDS is earned, never stated."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class NoVerdict(WorkbenchError):
 class Measured:
     """What a measure hands back. `value` is JSON data; `where` says on what it was measured.
 
-    `verdict` may be DIFFERS, INCONCLUSIVE (`note` says what would decide it) or NOT MEASURABLE HERE (`note` says
-    why); None derives it from the claim. `timing` marks a value that changes from run to run because it is a
-    duration. `data` is for the notebook's charts and stays out of the ledger. Raises NoVerdict.
+    `verdict` may be DIFFERS, INCONCLUSIVE (`note` says what would decide it) or NOT MEASURABLE HERE (`note`
+    says why); None derives it from the claim. `timing` marks a value that changes from run to run because it
+    is a duration. `data` is for the notebook's charts and stays out of the ledger. Raises NoVerdict.
     """
 
     value: Any
@@ -78,7 +78,7 @@ def kinds_of(kind: str) -> tuple[str, ...]:
 
 
 def judge(kind: str, expected: Any, tolerance: Any, measured: Measured) -> tuple[Verdict, str]:
-    """Verdict and note of a claim. A production claim never holds here. Raises NoVerdict: None never holds."""
+    """Verdict and note of a claim. A production claim never holds here. Raises NoVerdict."""
     if measured.verdict is not None:
         return measured.verdict, measured.note
     if measured.value is None:
@@ -94,10 +94,10 @@ def judge(kind: str, expected: Any, tolerance: Any, measured: Measured) -> tuple
 def differences(expected: Any, measured: Any, tolerance: Any = 0, path: str = "") -> list[str]:
     """What does not agree, in words; empty where all does.
 
-    A table is compared by the keys that `expected` names; what else was measured is evidence. A table with the
-    one key at_most, at_least, between or absent is a bound. Lists agree element by element. `tolerance` is a
-    number (absolute), {abs} or {rel}, or a table of those by key; it widens bounds too. Raises NoVerdict where a
-    key was not measured or the types cannot be compared.
+    A table is compared by the keys that `expected` names; what else was measured is evidence. A table with
+    the one key at_most, at_least, between or absent is a bound. Lists agree element by element. `tolerance`
+    is a number (absolute), {abs} or {rel}, or a table of those by key; it widens bounds too. Raises
+    NoVerdict where a key was not measured or the types cannot be compared.
     """
     if (bound := bound_of(expected)) is not None:
         return _outside(bound, expected[bound], measured, tolerance, path)
@@ -144,7 +144,7 @@ def bound_of(expected: Any) -> str | None:
 
 
 def tolerance_of(tolerance: Any, key: str) -> Any:
-    """The tolerance of one key: its own where the table is by key (none where it is not named), else the whole."""
+    """The tolerance of one key: its own where the table is by key (0 where not named), else the whole."""
     if isinstance(tolerance, Mapping) and not tolerance.keys() & {"abs", "rel"}:
         return tolerance.get(key, 0)
     return tolerance

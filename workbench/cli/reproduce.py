@@ -27,15 +27,15 @@ def register(app: typer.Typer) -> None:
     def reproduce(
         record: Annotated[str, typer.Argument(help="A record's id; --all takes every record.")] = "",
         parameter: Annotated[list[str], typer.Option("-p", "--parameter", metavar="NAME=VALUE",
-                             help="A parameter of the notebook; may be given many times.")] = [],  # noqa: B006
+                             help="A parameter of the notebook; may come many times.")] = [],  # noqa: B006
         size: Annotated[str, typer.Option(help="small or full, for records that come in both sizes.")] = "",
-        out: Annotated[Path | None, typer.Option(help="Where reports land; `reports` of the project by default.")] = None,
+        out: Annotated[Path | None, typer.Option(help="Where reports land: the project's `reports`.")] = None,
         every: Annotated[bool, typer.Option("--all", help="Reproduce every record, by name.")] = False,
-        as_json: Annotated[bool, typer.Option("--json", help="Print the ledgers as JSON and nothing else.")] = False,
+        as_json: Annotated[bool, typer.Option("--json", help="Print the ledgers as JSON alone.")] = False,
     ) -> None:  # fmt: skip
         """Measure every claim of a decision record and write its report.
 
-        Exit code 0: every claim has a verdict, whatever it says; 1: a claim has none; 2: something must be mended.
+        Exit code 0: every claim has a verdict, whatever it says; 1: one has none; 2: something is to mend.
         """
         from workbench.analysis.record import load_record, record_ids
         from workbench.settings import project_root

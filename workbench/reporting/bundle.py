@@ -22,5 +22,5 @@ def chart_bundle() -> str:
 
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, vl_convert.javascript_bundle(vl_version=vega_lite))
-    # Inside a script element only `</script` and `<!--` mean something to the page; in a string both escapes are idle.
+    # In a script element only `</script` and `<!--` mean something; in a string both escapes idle.
     return path.read_text(encoding="utf-8").replace("</script", "<\\/script").replace("<!--", "<\\!--")

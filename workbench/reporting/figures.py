@@ -26,8 +26,8 @@ def script_json(value: Any) -> Markup:
 
 
 def shown(value: Any) -> Any:
-    """A spec with every text in it made visible as the page's own texts are: control and direction characters as
-    escapes, lone surrogates too."""
+    """A spec with every text in it made visible as the page's own texts are: control and direction
+    characters as escapes, lone surrogates too."""
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, Mapping):

@@ -1,8 +1,8 @@
 """Run a record's notebook and put its report in place: the whole of it, or nothing.
 
-The law: everything is written to `<id>.partial` beside the report; only a run whose every cell ran and whose every
-claim has a verdict replaces `<id>`. Until then the earlier report stands untouched, and what a failed run left in
-`.partial` is there to be looked at.
+The law: everything is written to `<id>.partial` beside the report; only a run whose every cell ran and whose
+every claim has a verdict replaces `<id>`. Until then the earlier report stands untouched, and what a failed
+run left in `.partial` is there to be looked at.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from workbench.settings import HOME_VARIABLE, home
 NOTEBOOK_NAME = "notebook.ipynb"
 _LOCK_NAME = ".lock"
 _KERNEL = "python3"
-# What the kernel's own log says at start and stop is no output of the notebook; its errors come back as replies.
+# The kernel's own log is no output of the notebook; the errors of its cells come back as replies.
 _QUIET_KERNEL = "--log-level=50"
 SIZE = "size"
 
@@ -39,7 +39,7 @@ class NotebookFailed(WorkbenchError):
 
 
 class KernelDied(NotebookFailed):
-    """The notebook's process ended in the middle of a cell: killed, out of memory, or a crash in native code."""
+    """The notebook's process ended in a cell: killed, out of memory, or a crash in native code."""
 
 
 class ReportBusy(WorkbenchError):
@@ -65,9 +65,9 @@ def launch(
 ) -> Report:
     """Run a record's notebook with these parameters and write `reports/<id>/`.
 
-    `size` goes to notebooks that declare such a parameter; a record of one size ignores it. `on_cell` is told the
-    number of the cell that starts (1-based) and how many there are. Raises BadNotebook and BadParameter before
-    anything starts, ReportBusy, KernelDied, NotebookFailed.
+    `size` goes to notebooks that declare such a parameter; a record of one size ignores it. `on_cell` is
+    told the number of the cell that starts (1-based) and how many there are. Raises BadNotebook and
+    BadParameter before anything starts, ReportBusy, KernelDied, NotebookFailed.
     """
     notebook = record.root / record.notebook
     parameters = declared(notebook)
@@ -85,7 +85,7 @@ def launch(
 
 @contextmanager
 def _partial(reports: Path, name: str) -> Iterator[Path]:
-    """An empty `.partial` directory that is ours alone; a report that a crash left aside is put back first."""
+    """An empty `.partial` directory, ours alone; a report that a crash left aside is put back first."""
     reports.mkdir(parents=True, exist_ok=True)
     aside, final, partial = reports / f"{name}.old", reports / name, reports / f"{name}.partial"
     partial.mkdir(exist_ok=True)
@@ -137,9 +137,9 @@ def _execute(notebook: Path, directory: Path, values: Mapping[str, Any], on_cell
         ):
             papermill.execute_notebook(
                 # papermill fills {…} in paths from the parameters: doubled, a brace is a brace.
-                _braces(notebook.resolve()), _braces(executed.resolve()), parameters=dict(values), kernel_name=_KERNEL,
-                language="python", progress_bar=False, cwd=str(notebook.parent.resolve()), on_cell_start=started,
-                extra_arguments=[_QUIET_KERNEL],
+                _braces(notebook.resolve()), _braces(executed.resolve()), parameters=dict(values),
+                kernel_name=_KERNEL, language="python", extra_arguments=[_QUIET_KERNEL],
+                cwd=str(notebook.parent.resolve()), progress_bar=False, on_cell_start=started,
             )  # fmt: skip
     except papermill.PapermillExecutionError as error:
         raise NotebookFailed(
@@ -156,7 +156,7 @@ def _execute(notebook: Path, directory: Path, values: Mapping[str, Any], on_cell
 
 
 def _all_ran(name: str, executed: Path) -> None:
-    """Every code cell has a number (a cell that called exit() ends the rest), and no path of this machine stays."""
+    """Every code cell has a number (exit() in a cell ends the rest), and no path of this machine stays."""
     import nbformat
 
     book = nbformat.read(executed, as_version=4)

@@ -18,14 +18,15 @@ from workbench.reporting.bundle import chart_bundle
 from workbench.reporting.figures import figure, script_json
 from workbench.reporting.prose import markdown_html
 from workbench.reporting.tables import ledger_table
-from workbench.reporting.theme import THEME, VERDICT_SIGNS
+from workbench.reporting.theme import NO_VERDICT_SIGN, THEME, VERDICT_SIGNS
 from workbench.reporting.values import label, safe, value_html
 
 PAGE_NAME = "index.html"
 _TEMPLATE = Path(__file__).parent / "template"
 # What each verdict is called in the summary line.
 _SUMMARY = {
-    "HOLDS": ("holds", "hold"), "DIFFERS": ("differs", "differ"), "INCONCLUSIVE": ("is inconclusive", "are inconclusive"),
+    "HOLDS": ("holds", "hold"), "DIFFERS": ("differs", "differ"),
+    "INCONCLUSIVE": ("is inconclusive", "are inconclusive"),
     "NOT MEASURABLE HERE": ("is not measurable here", "are not measurable here"),
 }  # fmt: skip
 _NO_VERDICT = ("has no verdict", "have no verdict")
@@ -38,7 +39,8 @@ class BadReport(WorkbenchError):
 
 
 def write_page(directory: Path) -> Path:
-    """Write `index.html` beside the ledger.json and charts.json that it is made of. Raises BadReport, BadLedger."""
+    """Write `index.html` beside the ledger.json and charts.json that it is made of. Raises BadReport
+    and BadLedger."""
     try:
         story = json.loads((directory / BLOCKS_NAME).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -64,13 +66,16 @@ def page(ledger: Ledger, story: Mapping[str, Any]) -> str:
     )  # fmt: skip
     has_charts = any(b["kind"] == "chart" for b in blocks)
     return environment.get_template("page.html").render(
-        record=ledger.header["record"], title=safe(ledger.header["title"]), about=markdown_html(story["text"]),
-        failed=ledger.failed, summary=_summary(ledger), total=len(ledger.rows), facts=_facts(ledger.header),
-        ledger=ledger_table(ledger.rows, figures), verdicts=ledger.tally(), run=_what_was_run(ledger.header, story["parameters"]),
-        sections=_sections(blocks, numbered), css=Markup((_TEMPLATE / "page.css").read_text(encoding="utf-8")),
-        js=Markup((_TEMPLATE / "page.js").read_text(encoding="utf-8")),
-        bundle=Markup(chart_bundle()) if has_charts else "", theme=script_json(THEME),
+        record=ledger.header["record"], title=safe(ledger.header["title"]),
+        about=markdown_html(story["text"]), failed=ledger.failed, summary=_summary(ledger), total=len(ledger.rows), facts=_facts(ledger.header),
+        ledger=ledger_table(ledger.rows, figures), run=_what_was_run(ledger.header, story["parameters"]),
+        sections=_sections(blocks, numbered), bundle=Markup(chart_bundle()) if has_charts else "",
+        theme=script_json(THEME), css=_template("page.css"), js=_template("page.js"),
     )  # fmt: skip
+
+
+def _template(name: str) -> Markup:
+    return Markup((_TEMPLATE / name).read_text(encoding="utf-8"))
 
 
 def _numbered(blocks: Sequence[Mapping[str, Any]]) -> dict[int, tuple[str, str, Mapping[str, Any]]]:
@@ -104,7 +109,8 @@ def _summary(ledger: Ledger) -> list[dict[str, Any]]:
     if ledger.failed:
         tally.append(("NO VERDICT", len(ledger.failed), _NO_VERDICT))
     return [
-        {"verdict": v, "css": v.lower().replace(" ", "-"), "count": n, "words": words[n != 1], "sign": VERDICT_SIGNS.get(v, "!")}
+        {"verdict": v, "css": v.lower().replace(" ", "-"), "count": n, "words": words[n != 1],
+         "sign": VERDICT_SIGNS.get(v, NO_VERDICT_SIGN)}
         for v, n, words in tally
     ]  # fmt: skip
 

@@ -1,8 +1,9 @@
 """A notebook's parameters: declared in its one cell tagged `parameters`, checked before the notebook starts.
 
-A parameter is `name: type = default  # what it means`. Types: str, int, float, bool, list[T], Literal[…], T | None.
-From the command line, where all is text: a str stays as it was typed (`0123` too), an int is digits without a
-leading zero, a bool is true or false, a list is comma-separated or a JSON array, `none` is None where allowed.
+A parameter is `name: type = default  # what it means`. Types: str, int, float, bool, list[T], Literal[…] and
+T | None. From the command line, where all is text: a str stays as it was typed (`0123` too), an int is digits
+without a leading zero, a bool is true or false, a list is comma-separated or a JSON array, `none` is None
+where allowed.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ def _comments(source: str) -> dict[int, str]:
     return {t.start[0]: t.string.lstrip("# ") for t in tokens if t.type == tokenize.COMMENT}
 
 
-# -- types: ("str",) ("int",) ("float",) ("bool",) ("list", T) ("literal", values) ("optional", T) -----------------
+# -- types: ("str",) ("int",) ("float",) ("bool",) ("list", T) ("literal", values) ("optional", T) -----------
 def _type(parameter: Parameter) -> tuple[Any, ...]:
     found = _form(ast.parse(parameter.type, mode="eval").body)
     if found is None:

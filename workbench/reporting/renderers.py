@@ -1,4 +1,4 @@
-"""How a notebook shows its charts: interactive in JupyterLab without network, a line of text in a report run."""
+"""How a notebook shows its charts: interactive and without network, or one line in a report run."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ REPORT_RENDERER = "workbench-report"
 def enable() -> None:
     """Theme and renderer for this notebook; call it in its first cell.
 
-    In JupyterLab charts are drawn by Altair's own widget from files on this machine. In a report run the page draws
-    them, so the notebook keeps one line for each instead of a second copy.
+    In JupyterLab charts are drawn by Altair's own widget from files on this machine. In a report run the
+    page draws them, so the notebook keeps one line for each instead of a second copy.
     """
     import altair as alt
 

@@ -27,7 +27,7 @@ def verdict_html(verdict: str | None) -> Markup:
 
 
 def ledger_table(rows: Sequence[Row], figures: Mapping[str, Sequence[tuple[str, str]]]) -> Markup:
-    """The ledger: claim, expected, measured, verdict, where. `figures` maps a claim id to (anchor, label) pairs."""
+    """The ledger: claim, expected, measured, verdict, where. `figures` maps claim ids to (anchor, label)."""
     columns: dict[str, list[str]] = {
         k: [] for k in ("claim", "statement", "expected", "measured", "verdict", "where")
     }
@@ -43,8 +43,10 @@ def ledger_table(rows: Sequence[Row], figures: Mapping[str, Sequence[tuple[str, 
         columns["measured"].append(measured_html(row.expected, row.measured, row.tolerance) + timing)
         columns["verdict"].append(verdict_html(row.verdict))
         columns["where"].append(safe(row.where))
-    labels = {"claim": "Claim", "statement": "The document says", "expected": "Expected", "measured": "Measured",
-              "verdict": "Verdict", "where": "Where measured"}  # fmt: skip
+    labels = {
+        "claim": "Claim", "statement": "The document says", "expected": "Expected", "measured": "Measured",
+        "verdict": "Verdict", "where": "Where measured",
+    }  # fmt: skip
     return _render("ledger", columns, labels, right=())
 
 
@@ -78,7 +80,7 @@ def _render(
     table = table.cols_align(align="left", columns=list(columns))
     if right:
         table = table.cols_align(align="right", columns=list(right))
-    # Its own stylesheet is left out: 9 KB a table, and its `tr, td, th` rule reaches every other table of the page.
+    # Its own stylesheet is left out: 9 KB a table, and its `tr, td, th` rule reaches all others.
     return Markup(_TABLE.search(table.as_raw_html())[0])
 
 

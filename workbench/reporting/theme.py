@@ -53,7 +53,10 @@ THEME: dict[str, Any] = {
         "titleColor": MUTED, "titleFontSize": 12, "titleFontWeight": 500, "offset": 12, "columnPadding": 18,
         "symbolStrokeWidth": 2, "symbolSize": 90,
     },
-    "header": {"labelColor": INK, "labelFontSize": 12, "labelFontWeight": 600, "titleColor": MUTED, "titleFontSize": 12},
+    "header": {
+        "labelColor": INK, "labelFontSize": 12, "labelFontWeight": 600,
+        "titleColor": MUTED, "titleFontSize": 12,
+    },
     "range": {"category": CATEGORIES, "ordinal": SEQUENCE, "ramp": SEQUENCE, "heatmap": SEQUENCE},
     "mark": {"color": ACCENT},
     "bar": {"color": ACCENT, "cornerRadiusEnd": 2, "discreteBandSize": {"band": 0.72}},
@@ -74,7 +77,7 @@ def verdict_colour(verdict: str | None) -> str:
 
 
 def list_scale(*names: str) -> Any:
-    """The Altair scale that gives each named list its colour: `alt.Color("list", scale=list_scale("lexical", "fused"))`."""
+    """The Altair scale of the named lists: `alt.Color("list", scale=list_scale("lexical", "fused"))`."""
     return _scale(LIST_COLOURS, names)
 
 

@@ -1,4 +1,4 @@
-"""Values and texts as HTML: hostile text is data, numbers are readable, and nothing is longer than a reader needs."""
+"""Values and texts as HTML: hostile text is data, numbers are readable, and nothing is too long."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BOUND_SIGNS = {"at_most": "≤", "at_least": "≥"}
 
 
 def safe(text: str) -> Markup:
-    """Text as HTML text: marks escaped, control and direction characters made visible, lone surrogates too."""
+    """Text as HTML text: marks escaped, control and direction marks and lone surrogates made visible."""
     cut = text[:SHOWN_CHARACTERS]
     rest = f"… ({len(text):,} characters)" if len(text) > SHOWN_CHARACTERS else ""
     return Markup(html.escape(visible(cut.replace("\r\n", "\n"))) + rest)
@@ -38,8 +38,8 @@ def label(key: str) -> Markup:
 
 
 def number_text(value: int | float, grouped_from: int = GROUPED_FROM) -> str:
-    """A number as a reader takes it in: whole ones whole, others to six significant digits, a true minus sign;
-    ledger.json has all digits."""
+    """A number as a reader takes it in: whole ones whole, others to six significant digits, a true minus
+    sign; ledger.json has all digits."""
     return _digits(value, grouped_from).replace("-", "−")
 
 
@@ -68,8 +68,8 @@ def value_html(value: Any) -> Markup:
 
 
 def measured_html(expected: Any, measured: Any, tolerance: Any) -> Markup:
-    """A measured value beside what was expected: the keys that were expected first and in the same order, what does
-    not agree marked, what else was measured after them."""
+    """A measured value beside what was expected: the keys that were expected first and in the same order,
+    what does not agree marked, what else was measured after them."""
     if (
         not isinstance(measured, Mapping)
         or not isinstance(expected, Mapping)
