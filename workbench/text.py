@@ -79,7 +79,8 @@ class Tokenizer:
             out = [t for w in _surface(text) if w not in stop for t in _folded(w)]
         if self.stem:
             stem = _stemmer(self.stem)
-            out = [stem(t) for t in out]
+            # Porter stems `s` to nothing, which is no term.
+            out = [stemmed for t in out if (stemmed := stem(t))]
         return out
 
     def query_terms(self, text: str) -> list[str]:

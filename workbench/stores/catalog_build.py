@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from workbench.errors import BadParameter
 from workbench.sources.source import JudgedQuery, Qrel
 from workbench.stores.catalog_errors import CatalogDamaged, CatalogMissing, StagingError
 from workbench.stores.catalog_ids import PointIds
 from workbench.stores.catalog_open import NO_EXTENSIONS, attach
 from workbench.stores.catalog_postings import TEXT_FIELD, TITLE_FIELD, build_postings
 from workbench.stores.sql_filters import moment_sql
+from workbench.stores.staging import schema
 from workbench.stores.vector_check import check_vectors, read_vectors
 from workbench.text import DEFAULT, Tokenizer, well_formed
 from workbench.types import as_plain
@@ -73,13 +75,17 @@ def build_catalog(
 
     Raises StagingError where parts and vectors break the contract: rows out of cid or point-id order,
     metadata that is not JSON, a vector that is not of unit length; CatalogLocked where another build of this
-    file runs. Nothing is left at `path` then but what was there.
+    file runs; BadParameter for a path that DuckDB cannot write. Nothing is then left at `path` but what was
+    there.
     """
     import duckdb
 
     say = progress or (lambda step: None)
     say("checking vectors")
     path = Path(path)
+    if "?" in str(path):
+        # DuckDB puts the name of its log before the mark, into a directory that is not there.
+        raise BadParameter("DuckDB cannot write under a path with a question mark", where=str(path))
     workplace = path.with_name(path.name + ".building")
     _clear(workplace, path.name)
     workplace.mkdir(parents=True)
@@ -129,20 +135,20 @@ def _unit_vectors(path: Path) -> np.ndarray:
 def _fill_chunks(con: duckdb.DuckDBPyConnection, parts: Sequence[Path], rows: int, say: Progress) -> None:
     import duckdb
 
+    broken_contract = (
+        duckdb.InvalidInputException, duckdb.BinderException, duckdb.DataError, duckdb.IntegrityError,
+    )  # fmt: skip
     say("chunks")
     con.execute(_CHUNK)
     try:
-        con.read_parquet([_as_glob(p) for p in parts]).create_view("staged")
+        if parts:
+            con.read_parquet([_as_glob(p) for p in parts]).create_view("staged")
+        else:  # a collection without chunks has no part
+            con.register("staged", schema().empty_table())
         con.execute(_FILL)
-    except (
-        duckdb.InvalidInputException,
-        duckdb.BinderException,
-        duckdb.DataError,
-        duckdb.IntegrityError,
-    ) as error:
-        raise StagingError(
-            f"the staged parts break the contract: {error}", where=str(parts[0].parent)
-        ) from error
+    except broken_contract as error:
+        where = str(parts[0].parent)
+        raise StagingError(f"the staged parts break the contract: {error}", where=where) from error
     con.execute(f"CREATE TEMP VIEW {TEXT_FIELD} AS SELECT cid, terms FROM staged")
     count, astray = con.execute(
         "SELECT count(*), min(cid) FILTER (WHERE cid <> rowid) FROM chunk"

@@ -47,7 +47,7 @@ class UnknownPoint(BadParameter):
 def named_errors(path: Path) -> Iterator[None]:
     """Run a read of the catalog file: what DuckDB says of a locked or damaged file becomes a named error.
 
-    Raises CatalogLocked, CatalogDamaged, CatalogUnreadable, CatalogClosed; errors of the statement itself pass.
+    Raises CatalogLocked, CatalogDamaged, CatalogUnreadable, CatalogClosed; a statement's own errors pass.
     """
     import duckdb
 
