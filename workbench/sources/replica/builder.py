@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.sources.replica.headings import Headings, carriers
+from workbench.sources.replica.headings import Headings, carriers, phrased
 from workbench.sources.replica.known import known_row, pad
 from workbench.sources.replica.lengths import draw_lengths, filler_mean
 from workbench.sources.replica.parts import Parts
 from workbench.sources.replica.plan import DECOY, FILLER, KNOWN, TARGET, Plan
 from workbench.sources.replica.pool import Pool
 from workbench.sources.replica.sentences import KINDS
-from workbench.sources.replica.spec import Group, Incident
+from workbench.sources.replica.spec import Group, Incident, Phrase
 from workbench.sources.replica.tables import SpecError
 from workbench.sources.replica.words import SUBJECTS
 
@@ -139,8 +139,18 @@ class Builder:
         groups = self.pool.groups[kind, subject]
         count = np.rint((length - spent) / self.sentence_mean[groups]).astype(np.int64).clip(1)
         self._sentences(items, count, copies, ~exact & (copies != np.arange(rows)))
+        for phrase in self.incident.phrases:
+            self._phrase(items, phrase)
         if self.incident.captured and rows:
             self._fill_up(items)
+
+    def _phrase(self, items: np.ndarray, phrase: Phrase) -> None:
+        if phrase.rows > len(items):
+            raise SpecError(f"{phrase.text!r} cannot stand in {phrase.rows} of {len(items)} filler chunks",
+                            where=self.incident.name)  # fmt: skip
+        at = self.rng.choice(items, phrase.rows, replace=False)
+        made = phrased(self.incident, self.parts, phrase)
+        self.pieces.put(at, self.rng.random(len(at)), made[self.rng.integers(0, len(made), len(at))])
 
     def _copies(self, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """By filler item, the item it is drawn like (itself where it is no duplicate), and whether exactly so.

@@ -11,7 +11,7 @@ import numpy as np
 from workbench.sources.replica.dates import dateable
 from workbench.sources.replica.parts import Parts
 from workbench.sources.replica.sentences import HEADINGS, KINDS
-from workbench.sources.replica.spec import Incident
+from workbench.sources.replica.spec import Incident, Phrase
 
 # Different headings that one kind, project and term set has at most, by how many terms they hold.
 HEADINGS_FOR = {0: 10, 1: 6}
@@ -51,6 +51,13 @@ class Headings:
             else:
                 self._made[key] = np.asarray([self.parts.add(f"{rng.getrandbits(40):010x}x")]), 0
         return self._made[key]
+
+
+def phrased(incident: Incident, parts: Parts, phrase: Phrase) -> np.ndarray:
+    """Parts that hold the phrase and no counted term, by the incident's name."""
+    rng = random.Random(f"{incident.name}/{phrase.text}")
+    made = (parts.plain(rng, phrase.sentences, phrase=phrase.text) for _ in range(CARRIERS_FOR))
+    return np.asarray([parts.add(text) for text in made])
 
 
 def carriers(incident: Incident, parts: Parts, term: str) -> np.ndarray:

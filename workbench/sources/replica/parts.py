@@ -116,13 +116,13 @@ class Parts:
                 return text
         raise SpecError(f"no sentence holds {term!r} and no other counted term", do=f"Give some in [carriers] {term}")
 
-    def plain(self, rng: random.Random, templates: Sequence[str]) -> str:
+    def plain(self, rng: random.Random, templates: Sequence[str], **words: str) -> str:
         """A sentence that holds no counted term. Raises SpecError where every one does."""
         for _ in range(TRIES):
-            text = substitute(rng.choice(templates), fields(rng, rng.choice(SUBJECTS)))
+            text = substitute(rng.choice(templates), {**fields(rng, rng.choice(SUBJECTS)), **words})
             if not self.held(text):
                 return text
-        raise SpecError("every body holds a counted term", where=" / ".join(templates))
+        raise SpecError("every sentence holds a counted term", where=" / ".join(templates))
 
 
 def _hex(rng: random.Random) -> str:

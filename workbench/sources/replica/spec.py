@@ -75,6 +75,16 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class Phrase:
+    """Words that stand verbatim, in one sentence, in so many chunks of the filler."""
+
+    text: str
+    rows: int
+    least: int = 0
+    sentences: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Filler:
     """All the rest. Lengths are log-normal in terms; duplicates are shares of the filler.
 
@@ -148,6 +158,7 @@ class Incident:
     filler: Filler
     cells: tuple[Cell, ...] = ()
     groups: tuple[Group, ...] = ()
+    phrases: tuple[Phrase, ...] = ()
     carriers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     least: Mapping[str, int] = field(default_factory=dict)
     lexical_limit: int = 256

@@ -15,6 +15,7 @@ from workbench.sources.replica.spec import (
     Group,
     Incident,
     IncidentQuery,
+    Phrase,
     Target,
     TargetChunk,
     Terms,
@@ -39,6 +40,7 @@ def read_incident(path: Path) -> Incident:
         target=_target(root.table("target", needed=True)), filler=filler,
         cells=tuple(_cell(t, terms) for t in root.tables("cell")),
         groups=tuple(_group(t, terms, filler) for t in root.tables("group")),
+        phrases=tuple(_phrase(t) for t in root.tables("phrase")),
         carriers=_carriers(root.table("carriers"), terms),
         least=root.table("least").mapping(int),
         **_limits(root.table("limits")), checks=_checks(root.table("checks")),
@@ -68,6 +70,7 @@ def scaled(incident: Incident, size: int) -> Incident:
         terms={t: max(part(df, incident.least.get(t, 0)), 1) for t, df in incident.terms.items()},
         cells=tuple(replace(c, rows=part(c.rows, c.least)) for c in incident.cells),
         groups=tuple(replace(g, rows=part(g.rows, g.least)) for g in incident.groups),
+        phrases=tuple(replace(p, rows=part(p.rows, p.least)) for p in incident.phrases),
         target=replace(incident.target, position=min(
             max(1, round(incident.target.position * share)), size - len(incident.target.chunks) + 1
         )),
@@ -145,6 +148,17 @@ def _group(table: Table, terms: Mapping[str, int], filler: Filler) -> Group:
         raise table.fail(f"'within' must be two fractions of the order, not {group.within}")
     table.done()
     return group
+
+
+def _phrase(table: Table) -> Phrase:
+    phrase = Phrase(
+        table.take("text", str), table.number("rows", int, 0, MOST_ROWS), table.take("least", int, 0),
+        table.words("sentences"),
+    )  # fmt: skip
+    if not phrase.sentences or not all("{phrase}" in s for s in phrase.sentences):
+        raise table.fail("'sentences' must be one or more texts that hold {phrase}")
+    table.done()
+    return phrase
 
 
 def _filler(table: Table) -> Filler:

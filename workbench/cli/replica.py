@@ -1,0 +1,116 @@
+"""`workbench replica build` and `workbench replica show`: a collection made from an incident's file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from workbench.sources.replica.spec import Incident
+
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="An incident: data/incidents/*.toml, or one that was captured.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    group = typer.Typer(no_args_is_help=True, help="Make the whole collection of an incident from its file.")
+    group.command("build")(_build)
+    group.command("show")(_show)
+    app.add_typer(group, name="replica")
+
+
+def _build(
+    file: FileArgument,
+    name: Annotated[str, typer.Option("--as", metavar="NAME", help="The collection's name; default: the file's, with size and seed where given.")] = "",
+    size: Annotated[int | None, typer.Option(help="Another size; counts shrink or grow in proportion.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Another seed: other chunks hold the terms, equally many.")] = None,
+    vectors: Annotated[str, typer.Option(help="composed, or exact: every text embedded, an hour and more at full size.")] = "composed",
+    decoy: Annotated[bool, typer.Option("--decoy", help="Plant a chunk that holds all terms of the first query without its phrase.")] = False,
+    filler: Annotated[str, typer.Option(metavar="NAME", help="Take a loaded collection's chunks as filler text.")] = "",
+    qdrant: Annotated[str | None, typer.Option(metavar="URL", help="A Qdrant server for the points; the embedded engine by default.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The manifest as JSON and nothing else.")] = False,
+) -> None:  # fmt: skip
+    """Build a replica: exact counts, the target where it stood. Interrupted, the same command resumes it."""
+    from workbench.stores.loader import load
+    from workbench.types import as_plain
+
+    options: dict[str, Any] = {"size": size, "seed": seed, "vectors": vectors, "decoy": decoy or None}
+    if filler:
+        options |= {"filler": filler, "filler_texts": texts_of(filler)}
+    given = {k: v for k, v in options.items() if v is not None}
+    manifest = load(
+        file, name=name or default_name(file, size, seed), qdrant=qdrant, progress=not quiet, kind="replica", **given
+    )
+    if as_json:
+        print(json.dumps(as_plain(manifest)))
+        return
+    typer.echo(f"{manifest.name}: {manifest.counts['chunks']:,} memories, vectors {manifest.vectors}")
+
+
+def default_name(file: Path, size: int | None, seed: int | None) -> str:
+    """The collection's name where none is given: the file's own, with what was asked for beside it."""
+    return "-".join([file.stem, *([str(size)] if size else []), *([f"seed{seed}"] if seed is not None else [])])
+
+
+def texts_of(name: str) -> Callable[[], Iterator[str]]:
+    """The chunk texts of a loaded collection, read when asked for. Raises UnknownCollection at once."""
+    from workbench.stores.home import open_stores
+
+    open_stores(name).close()
+
+    def texts() -> Iterator[str]:
+        with open_stores(name) as stores:
+            for batch in stores.catalog.texts():
+                yield from (text for _, text in batch)
+
+    return texts
+
+
+def _show(
+    file: FileArgument, as_json: Annotated[bool, typer.Option("--json", help="As JSON and nothing else.")] = False
+) -> None:
+    """Show what an incident file asks for: sizes, counts, target, groups and checks."""
+    from workbench.sources.replica.spec_file import read_incident
+    from workbench.types import as_plain
+
+    incident = read_incident(file)
+    if as_json:
+        print(json.dumps(as_plain(incident), default=sorted))
+        return
+    _print(incident)
+
+
+def _print(incident: Incident) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from workbench.text import visible
+
+    console = Console()
+    console.print(Text(visible(incident.name), style="bold"), Text(visible(incident.about)))
+    target = incident.target
+    facts = [
+        ("size", f"{incident.size:,}"),
+        *((f"query {q.id}", f"{q.text}  (first {q.limit})") for q in incident.queries),
+        ("limits", f"lexical {incident.lexical_limit}, semantic {incident.semantic_limit}"),
+        ("target", f"{target.title}, {len(target.chunks)} chunks in {target.project}, from place {target.position:,}"),
+        ("terms", ", ".join(f"{t} {n:,}" for t, n in incident.terms.items())),
+        ("together", f"{len(incident.cells)} cells, {sum(c.rows for c in incident.cells):,} chunks with two terms or more"),
+        *((f"group {g.name}", f"{g.rows:,} hold {', '.join(sorted(g.holds)) or 'none of the terms'}") for g in incident.groups),
+        *((f"phrase {p.text}", f"in {p.rows:,}") for p in incident.phrases),
+        ("checked", ", ".join([*(f"first by BM25: {q}" for q in incident.checks.lexically_first),
+                               *(f"outside the semantic list: {q}" for q in incident.checks.outside_semantic)]) or "counts"),
+    ]  # fmt: skip
+    if incident.captured:
+        kept = "without a word of the original" if incident.captured.private else "with the query's own words"
+        facts.append(("captured", f"{len(incident.captured.rows):,} chunks recorded, {kept}"))
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for label, value in facts:
+        table.add_row(Text(visible(label), style="dim"), Text(visible(value)))
+    console.print(table)
