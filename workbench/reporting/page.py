@@ -67,7 +67,8 @@ def page(ledger: Ledger, story: Mapping[str, Any]) -> str:
     has_charts = any(b["kind"] == "chart" for b in blocks)
     return environment.get_template("page.html").render(
         record=ledger.header["record"], title=safe(ledger.header["title"]),
-        about=markdown_html(story["text"]), failed=ledger.failed, summary=_summary(ledger), total=len(ledger.rows), facts=_facts(ledger.header),
+        about=markdown_html(story["text"]), failed=ledger.failed, total=len(ledger.rows),
+        summary=_summary(ledger), facts=_facts(ledger.header),
         ledger=ledger_table(ledger.rows, figures), run=_what_was_run(ledger.header, story["parameters"]),
         sections=_sections(blocks, numbered), bundle=Markup(chart_bundle()) if has_charts else "",
         theme=script_json(THEME), css=_template("page.css"), js=_template("page.js"),
