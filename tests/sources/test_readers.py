@@ -48,7 +48,7 @@ def test_what_is_there_tells_its_kind(tmp_path: Path, files: dict[str, str], nam
 def test_names_and_addresses_tell_their_kind() -> None:
     assert detect("pydoc") == "pydoc"
     assert detect("http://localhost:6333/collections/x") == detect("https://h/collections/x") == "qdrant"
-    assert tuple(sorted(entries("reader"))) == KINDS
+    assert set(KINDS) <= set(entries("reader"))
 
 
 @pytest.mark.parametrize(
