@@ -33,7 +33,7 @@ Staged = tuple[list[Path], Path]
 
 @pytest.fixture(scope="module")
 def staged(tmp_path_factory: pytest.TempPathFactory) -> Staged:
-    chunks = [Chunk(i, f"e{i}", 0, f"text {i}", facets=Facets(metadata={"lang": "en", 'qu"ote': "x"})) for i in range(COUNT)]
+    chunks = [Chunk(i, f"e{i}", 0, f"text {i}", facets=Facets(metadata={"lang": "en", "page": i, 'qu"ote': "x"})) for i in range(COUNT)]
     return write_staging(tmp_path_factory.mktemp("server") / "staging", chunks, ROWS)
 
 
@@ -98,7 +98,9 @@ def test_the_terms_are_indexed_as_they_are_and_every_facet_has_an_index(built: Q
         "type": "text", "tokenizer": "whitespace", "lowercase": False, "scoring": True, "enable_hnsw": False,
     }  # fmt: skip
     assert indexes["path"]["prefix"] is True
-    assert {"project", "tags", "created", "created_at", "updated_at", "metadata.lang"} < set(indexes)
+    kinds = {name: schema["type"] for name, schema in indexes.items() if name.startswith("metadata")}
+    assert kinds == {"metadata.lang": "keyword", "metadata.page": "float"}  # the third key cannot be named
+    assert {"project", "tags", "created", "created_at", "updated_at"} < set(indexes)
 
 
 def test_a_build_tells_its_progress(built: QdrantDouble) -> None:

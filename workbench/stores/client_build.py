@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -13,7 +12,7 @@ from workbench.stores.client import STATE_KEY, ClientPoints, connect
 from workbench.stores.client_errors import ServerRefused, server_calls, shown_url
 from workbench.stores.edge_build import Progress
 from workbench.stores.points import DATETIME_FIELDS, KEYWORD_FIELDS, MOMENT_FIELDS, TERMS_FIELD
-from workbench.stores.staged import check_staging, indexed_paths, staged_points, text_keys
+from workbench.stores.staged import MetadataKeys, check_staging, staged_points
 
 # An index over a whole collection is built within one call.
 BUILD_TIMEOUT_SECONDS = 600
@@ -107,11 +106,11 @@ def _store(
         hnsw_config=models.HnswConfigDiff(m=0),
         metadata=_state(complete=False), **layout,
     )  # fmt: skip
-    keys: Counter[str] = Counter()
+    keys = MetadataKeys()
     for batch in staged_points(parts, rows):
         columns = models.Batch(ids=batch.ids, vectors=batch.vectors.tolist(), payloads=batch.payloads)
         client.upsert(collection, columns, wait=True)
-        keys.update(text_keys(batch.payloads))
+        keys.see(batch.payloads)
         tell("points", batch.start + len(batch.ids), total)
     indexes = {TERMS_FIELD: _terms_index(local)} | ({} if local else _indexes(keys))
     for done, (name, params) in enumerate(indexes.items()):
@@ -139,12 +138,15 @@ def _terms_index(local: bool) -> Any:
     )
 
 
-def _indexes(keys: Counter[str]) -> dict[str, Any]:
+def _indexes(keys: MetadataKeys) -> dict[str, Any]:
     from qdrant_client import models
 
+    texts, numbers = keys.paths()
     kind = models.KeywordIndexType.KEYWORD
     keyword = models.KeywordIndexParams(type=kind, enable_hnsw=False)
-    indexes: dict[str, Any] = dict.fromkeys([*KEYWORD_FIELDS, *DATETIME_FIELDS, *indexed_paths(keys)], keyword)
+    indexes: dict[str, Any] = dict.fromkeys([*KEYWORD_FIELDS, *DATETIME_FIELDS, *texts], keyword)
+    number = models.FloatIndexParams(type=models.FloatIndexType.FLOAT, enable_hnsw=False)
+    indexes |= dict.fromkeys(numbers, number)
     indexes["path"] = models.KeywordIndexParams(type=kind, enable_hnsw=False, prefix=True)
     moment = models.DatetimeIndexParams(type=models.DatetimeIndexType.DATETIME, enable_hnsw=False)
     return indexes | dict.fromkeys(MOMENT_FIELDS.values(), moment)

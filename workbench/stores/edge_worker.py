@@ -10,7 +10,6 @@ import os
 import shutil
 import sys
 import threading
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from workbench.stores.edge import engine_calls
 from workbench.stores.edge_seal import write_seal
 from workbench.stores.file_lock import exclusive
 from workbench.stores.points import DATETIME_FIELDS, KEYWORD_FIELDS, MOMENT_FIELDS, TERMS_FIELD
-from workbench.stores.staged import Batch, indexed_paths, staged_points, text_keys
+from workbench.stores.staged import Batch, MetadataKeys, staged_points
 from workbench.stores.vector_check import read_vectors
 
 # A worker whose parent was killed may still be inside one engine call; optimize() of 385,000 points takes 4 s.
@@ -46,10 +45,10 @@ def _build(directory: Path, parts: list[Path], rows: Any, total: int, facets: bo
     import qdrant_edge as edge
 
     shard = edge.EdgeShard.create(str(directory), _config(rows.shape[1]))
-    keys: Counter[str] = Counter()
+    keys = MetadataKeys()
     for batch in staged_points(parts, rows):
         shard.update(edge.UpdateOperation.upsert_points(_points(batch)))
-        keys.update(text_keys(batch.payloads))
+        keys.see(batch.payloads)
         _tell("points", batch.start + len(batch.ids), total)
     _tell("optimizing", 0, 1)
     shard.optimize()
@@ -98,11 +97,13 @@ def _terms_index() -> dict[str, Any]:
     }
 
 
-def _facet_indexes(keys: Counter[str]) -> dict[str, Any]:
+def _facet_indexes(keys: MetadataKeys) -> dict[str, Any]:
     import qdrant_edge as edge
 
+    texts, numbers = keys.paths()
     keyword = edge.KeywordIndexParams(enable_hnsw=False)
-    indexes = dict.fromkeys([*KEYWORD_FIELDS, *DATETIME_FIELDS, *indexed_paths(keys)], keyword)
+    indexes: dict[str, Any] = dict.fromkeys([*KEYWORD_FIELDS, *DATETIME_FIELDS, *texts], keyword)
+    indexes |= dict.fromkeys(numbers, edge.FloatIndexParams(enable_hnsw=False))
     indexes["path"] = edge.KeywordIndexParams(enable_hnsw=False, prefix=True)
     indexes |= dict.fromkeys(MOMENT_FIELDS.values(), edge.DatetimeIndexParams(enable_hnsw=False))
     return indexes

@@ -111,15 +111,26 @@ def _chunk(row: Mapping[str, Any]) -> Chunk:
     )  # fmt: skip
 
 
-def text_keys(payloads: Sequence[Mapping[str, Any]]) -> Counter[str]:
-    """How many of the payloads hold text under each key of their metadata."""
-    held: Counter[str] = Counter()
-    for payload in payloads:
-        held.update(k for k, v in payload.get("metadata", {}).items() if isinstance(v, str | list))
-    return held
+class MetadataKeys:
+    """Which keys of the metadata get an index, and of which kind: those that hold a value most often, then by name."""
 
+    def __init__(self) -> None:
+        self._texts: Counter[str] = Counter()
+        self._numbers: Counter[str] = Counter()
 
-def indexed_paths(keys: Counter[str]) -> list[str]:
-    """The paths of the metadata keys that get an index: those most often text, then by name."""
-    nameable = [(-count, key) for key, count in keys.items() if '"' not in key]
-    return [OWN.filter_path(key) for _, key in sorted(nameable)[:INDEXED_METADATA_KEYS]]
+    def see(self, payloads: Sequence[Mapping[str, Any]]) -> None:
+        for payload in payloads:
+            for key, value in payload.get("metadata", {}).items():
+                first = value[0] if isinstance(value, list) and value else value
+                if isinstance(first, str):
+                    self._texts[key] += 1
+                elif isinstance(first, int | float) and not isinstance(first, bool):
+                    self._numbers[key] += 1
+
+    def paths(self) -> tuple[list[str], list[str]]:
+        """The paths of the keys that are mostly text, and of those that are mostly numbers."""
+        nameable = [(-count, key) for key, count in (self._texts + self._numbers).items() if '"' not in key]
+        chosen = [key for _, key in sorted(nameable)[:INDEXED_METADATA_KEYS]]
+        numbers = [key for key in chosen if self._numbers[key] > self._texts[key]]
+        texts = [key for key in chosen if key not in numbers]
+        return [OWN.filter_path(k) for k in texts], [OWN.filter_path(k) for k in numbers]
