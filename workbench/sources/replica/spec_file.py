@@ -58,6 +58,8 @@ def scaled(incident: Incident, size: int) -> Incident:
     """
     if size == incident.size:
         return incident
+    if not 1 <= size <= MOST_ROWS:
+        raise SpecError(f"a size of {size} is not within 1 to {MOST_ROWS}", where=incident.name)
     if incident.captured:
         raise SpecError("a captured incident keeps its size", where=incident.name, do="Build it without --size")
     share = size / incident.size
