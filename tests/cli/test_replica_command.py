@@ -52,7 +52,7 @@ def test_a_loaded_collection_serves_as_filler(home: Path, tmp_path: Path) -> Non
 
     load(source_of(chunks_of("Green tea is steeped at eighty degrees.", "The ferry leaves at nine.")), name="own", progress=False)
     assert list(texts_of("own")()) == ["Green tea is steeped at eighty degrees.", "The ferry leaves at nine."]
-    with pytest.raises(WorkbenchError, match="the filler texts have only 2 sentences"):
+    with pytest.raises(WorkbenchError, match="the filler texts have only . sentences"):
         runner.invoke(
             app, ["replica", "build", str(incident_file(tmp_path)), "--filler", "own", "--quiet"], catch_exceptions=False
         )
