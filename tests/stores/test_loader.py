@@ -88,6 +88,15 @@ def test_an_empty_document_never_ranks_since_it_is_not_stored(home: Path) -> Non
     assert texts_in("c") == ["tea"]
 
 
+def test_two_texts_that_differ_beyond_the_cut_are_two_chunks_and_the_cut_is_said(home: Path) -> None:
+    begin = "harbour " * 520
+    manifest = load(source_of(chunks_of(begin + "ferry", begin + "coffee")), name="c", progress=False)
+    assert texts_in("c") == [begin + "ferry", begin + "coffee"]
+    assert manifest.counts["truncated"] == 2 and "(e0, e1)" in manifest.warnings[0]
+    with open_stores("c") as stores:
+        assert stores.points.count(["ferry"], "any", {}) == stores.points.count(["coffee"], "any", {}) == 1
+
+
 def test_the_same_source_again_changes_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = load(source_of(numbered(20)), name="c", progress=False)
     before = snapshot(home)

@@ -15,7 +15,7 @@ from workbench.errors import NotAvailable
 from workbench.settings import settings
 from workbench.stores import model_files
 from workbench.stores.embedding import Embedder
-from workbench.stores.model import ModelDiffers, UnknownModel, find_model, open_model
+from workbench.stores.model import Model, ModelDiffers, UnknownModel, find_model, open_model
 from workbench.stores.model_files import (
     PACKAGED_EMBEDDER,
     PACKAGED_RERANKER,
@@ -111,6 +111,21 @@ def test_a_path_that_is_not_there_and_a_name_that_nobody_knows_are_told_apart(ho
 def test_a_model_of_fastembeds_is_not_fetched_unasked(home: Path) -> None:
     with pytest.raises(NotAvailable, match=r"all-MiniLM-L6-v2.*not on this machine.*--fetch"):
         find_model("sentence-transformers/all-MiniLM-L6-v2")
+
+
+def test_a_model_of_fastembeds_that_was_fetched_before_is_found_without_network(
+    copied: Path, home: Path, embedder: Embedder
+) -> None:
+    # The hub's own layout, as a fetch leaves it.
+    root = home / "models" / "models--Qdrant--bge-small-en-v1.5-onnx-Q"
+    (root / "refs").mkdir(parents=True)
+    (root / "refs" / "main").write_text("0" * 40)
+    snapshot = Path(shutil.copytree(copied, root / "snapshots" / ("0" * 40)))
+    (snapshot / "model.onnx").rename(snapshot / "model_optimized.onnx")
+    found = find_model("BAAI/bge-small-en-v1.5")
+    assert (found.name, found.dim, found.max_tokens) == ("BAAI/bge-small-en-v1.5", 384, 512)
+    assert found.sha256 == embedder.model.sha256 and found.key != embedder.model.key, "fastembed pools by its own rule"
+    assert Embedder(Model(**found.recorded)).embed(["tea"]).tobytes() == embedder.embed(["tea"]).tobytes()
 
 
 def test_a_hub_that_does_not_answer_is_an_error_by_name(home: Path) -> None:

@@ -116,11 +116,18 @@ def engine_for(url: str, shard_number: int = 1, replication_factor: int = 1) -> 
     return Embedded()
 
 
-def open_catalog(generation: Path) -> Catalog:
-    """The catalog of a generation. Raises the catalog's named errors."""
+def open_catalog(generation: Path, manifest: Manifest) -> Catalog:
+    """The catalog of a generation. Raises the catalog's named errors, or BrokenCollection where it is another's."""
     from workbench.stores.catalog import Catalog
 
-    return Catalog.open(generation / CATALOG)
+    catalog = Catalog.open(generation / CATALOG)
+    if catalog.n == manifest.counts["chunks"]:
+        return catalog
+    catalog.close()
+    raise BrokenCollection(
+        f"the catalog holds {catalog.n} chunks instead of {manifest.counts['chunks']}", where=str(generation),
+        do="Load it again",
+    )  # fmt: skip
 
 
 def open_points(generation: Path, manifest: Manifest) -> Points:
@@ -135,18 +142,17 @@ def open_points(generation: Path, manifest: Manifest) -> Points:
     return EdgePoints.open(generation / POINTS)
 
 
-def check(generation: Path, manifest: Manifest) -> None:
-    """What can be told of a generation without reading it through: the catalog opens, and the embedded points have
-    their files. A server is not asked. Raises the stores' named errors, or BrokenCollection."""
-    with open_catalog(generation) as catalog:
-        if catalog.n != manifest.counts["chunks"]:
-            raise BrokenCollection(
-                f"the catalog holds {catalog.n} chunks instead of {manifest.counts['chunks']}", where=str(generation)
-            )
+def check(generation: Path, manifest: Manifest, *, ask_server: bool = False) -> None:
+    """What can be told of a generation without reading it through: the catalog opens, the embedded points have
+    their files, and where it is to be asked the server has its collection. Nothing is written. Raises the stores'
+    named errors, or BrokenCollection."""
+    open_catalog(generation, manifest).close()
     if EDGE in manifest.engines:
         from workbench.stores.edge_seal import read_seal
 
         read_seal(generation / POINTS)
+    elif ask_server:
+        open_points(generation, manifest).close()
 
 
 def abandon(whole: Path) -> None:

@@ -139,7 +139,7 @@ def embedder_for(recorded: Mapping[str, Any]) -> Embedder:
 
 
 def _open(manifest: Manifest, generation: Path) -> Stores:
-    catalog = open_catalog(generation)
+    catalog = open_catalog(generation, manifest)
     try:
         points = open_points(generation, manifest)
     except BaseException:

@@ -23,7 +23,7 @@ from typing import Any
 from workbench import settings
 from workbench.errors import BadParameter, WorkbenchError
 from workbench.sources.source import Source, SourceError
-from workbench.stores.engines import CATALOG, Engine, abandon, check, engine_for, open_points, retire
+from workbench.stores.engines import CATALOG, Engine, abandon, check, engine_for, retire
 from workbench.stores.file_lock import exclusive
 from workbench.stores.home import EMBEDDINGS, Place, place
 from workbench.stores.manifest import FORMAT, Manifest, read_manifest
@@ -145,8 +145,7 @@ class _Load:
         if manifest is None or manifest.load_key != key:
             return None
         try:
-            check(self.where.directory / manifest.generation, manifest)
-            open_points(self.where.directory / manifest.generation, manifest).close()
+            check(self.where.directory / manifest.generation, manifest, ask_server=True)
         except WorkbenchError:
             return None
         return manifest
