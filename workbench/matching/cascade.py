@@ -7,18 +7,16 @@ with open_library("demo") as library:
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from workbench.matching import tiers
 from workbench.matching.call_log import LogRow, write_rows
 from workbench.matching.fingerprint import Prepared, digest
 from workbench.matching.library import Library
 from workbench.matching.queue import add_candidates
-from workbench.matching.request import Answer, RecordedRequest
+from workbench.matching.request import Answer, RecordedRequest, json_text
 from workbench.matching.schema import transaction
 from workbench.matching.settings import MatchingSettings
 from workbench.registry import Stage
@@ -82,25 +80,25 @@ def ask(library: Library, request: RecordedRequest, cascade: Cascade | None = No
 
 def _ask(library: Library, prepared: Prepared, cascade: Cascade) -> Outcome:
     steps, findings = _walk(library, prepared, cascade)
-    last, finding = steps[-1], findings[-1]
-    if finding.verdict == "served":
-        answer = finding.answer or library.answer(finding.entry_id)
-        library.log.put(_row(prepared, "served", last, finding.entry_id, steps))
-        return Outcome(True, last.tier, finding.score, finding.entry_id, answer, steps)
+    found = _outcome(library, steps, findings)
     near = [(s.tier, p) for s, f in zip(steps, findings, strict=True) for p in f.proposals]
-    nearest = max((s for s in steps if s.score is not None), key=lambda s: s.score, default=None)
-    outcome = "review" if near else "miss"
-    row = _row(prepared, outcome, nearest, None, steps)
-    queued: tuple[int, ...] = ()
-    if near:
-        with transaction(library.db):
-            queued = add_candidates(library, prepared, near, row[0])
-            write_rows(library.db, [row])
-    else:
-        library.log.put(row)
-    return Outcome(
-        False, nearest.tier if nearest else "", nearest.score if nearest else None, None, None, steps, queued
-    )
+    if found.served or not near:
+        library.log.put(_row(prepared, "served" if found.served else "miss", found))
+        return found
+    row = _row(prepared, "review", found)
+    with transaction(library.db):
+        queued = add_candidates(library, prepared, near, row[0])
+        write_rows(library.db, [row])
+    return replace(found, candidates=queued)
+
+
+def replay(
+    library: Library, requests: Iterable[RecordedRequest], cascade: Cascade | None = None
+) -> Iterator[Outcome]:
+    """The outcomes of many requests in order, without queueing or logging: what a library would have done."""
+    chosen = cascade or cascade_of(library.settings)
+    for request in requests:
+        yield _outcome(library, *_walk(library, library.normal.prepare(request), chosen))
 
 
 def _walk(
@@ -116,37 +114,35 @@ def _walk(
     return tuple(steps), findings
 
 
+def _outcome(library: Library, steps: tuple[Step, ...], findings: Sequence[tiers.Finding]) -> Outcome:
+    last, finding = steps[-1], findings[-1]
+    if finding.verdict == "served":
+        answer = finding.answer or library.answer(finding.entry_id)
+        return Outcome(True, last.tier, finding.score, finding.entry_id, answer, steps)
+    near = nearest(steps)
+    return Outcome(False, near.tier if near else "", near.score if near else None, None, None, steps)
+
+
+def nearest(steps: Sequence[Step]) -> Step | None:
+    """The step that came nearest to an answer: the first that found something to review, else the highest score."""
+    reviewed = next((s for s in steps if s.verdict == "review"), None)
+    return reviewed or max((s for s in steps if s.score is not None), key=lambda s: s.score, default=None)
+
+
 _EXACT = (Step("exact", "served", 1.0, None, None, "the same request"),)
 
 
 def _steps_text(steps: Sequence[Step]) -> str:
-    return json.dumps([[s.tier, s.verdict, s.score, s.why] for s in steps], ensure_ascii=False)
+    return json_text([[s.tier, s.verdict, s.score, s.why] for s in steps])
 
 
 _EXACT_STEPS = _steps_text(_EXACT)
 
 
-def _row(
-    prepared: Prepared, outcome: str, step: Step | None, entry_id: int | None, steps: Sequence[Step]
-) -> LogRow:
-    told: tuple[Any, ...] = (
-        (step.tier, step.score, step.serve, step.review) if step else ("", None, None, None)
-    )
-    return (time.time(), prepared.exact, outcome, *told, entry_id, _steps_text(steps))
-
-
-def replay(
-    library: Library, requests: Iterable[RecordedRequest], cascade: Cascade | None = None
-) -> Iterator[Outcome]:
-    """The outcomes of many requests in order, without queueing or logging: what a library would have done."""
-    chosen = cascade or cascade_of(library.settings)
-    for request in requests:
-        steps, findings = _walk(library, library.normal.prepare(request), chosen)
-        last, finding = steps[-1], findings[-1]
-        if finding.verdict == "served":
-            yield Outcome(
-                True, last.tier, finding.score, finding.entry_id, library.answer(finding.entry_id), steps
-            )
-        else:
-            near = max((s for s in steps if s.score is not None), key=lambda s: s.score, default=None)
-            yield Outcome(False, near.tier if near else "", near.score if near else None, None, None, steps)
+def _row(prepared: Prepared, outcome: str, found: Outcome) -> LogRow:
+    step = next((s for s in found.steps if s.tier == found.tier), None)
+    thresholds = (step.serve, step.review) if step else (None, None)
+    return (
+        time.time(), prepared.exact, outcome, found.tier, found.score, *thresholds, found.entry_id,
+        _steps_text(found.steps),
+    )  # fmt: skip

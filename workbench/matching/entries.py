@@ -6,7 +6,8 @@ import json
 import sqlite3
 
 from workbench.matching.fingerprint import Prepared, digest, shape_text, words_text
-from workbench.matching.request import Answer
+from workbench.matching.request import Answer, json_text
+from workbench.text import well_formed
 
 EVERY_ENTRY = ""
 """The word of `word_counts` that counts the entries."""
@@ -46,7 +47,7 @@ def put_request(db: sqlite3.Connection, ask: Prepared, *, answered: bool, source
     if found is None:
         made = db.execute(
             "INSERT INTO requests(body, answered, source, number) VALUES (?, ?, ?, ?)",
-            (ask.request.as_json(), answered, source, number),
+            (ask.request.as_json(), answered, well_formed(source), number),
         ).lastrowid
         put_fingerprints(db, made, ask)
     else:
@@ -54,7 +55,7 @@ def put_request(db: sqlite3.Connection, ask: Prepared, *, answered: bool, source
         if was or not answered:
             return made
         db.execute(
-            "UPDATE requests SET answered = 1, source = ?, number = ? WHERE id = ?", (source, number, made)
+            "UPDATE requests SET answered = 1, source = ?, number = ? WHERE id = ?", (well_formed(source), number, made)
         )
     if answered:
         put_words(db, made, ask)
@@ -97,8 +98,8 @@ def put_answer(db: sqlite3.Connection, request_id: int, answer: Answer) -> bool:
     done = db.execute(
         "INSERT OR IGNORE INTO answers(request_id, ordinal, text, calls, finish, body, events, created, meaning) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (request_id, known + 1, answer.text, json.dumps(answer.calls, ensure_ascii=False), answer.finish, answer.body,
-         answer.events, answer.created, digest(answer.meaning)),
+        (request_id, known + 1, well_formed(answer.text), json_text(answer.calls), well_formed(answer.finish),
+         well_formed(answer.body), well_formed(answer.events), answer.created, digest(answer.meaning)),
     )  # fmt: skip
     return done.rowcount == 1
 

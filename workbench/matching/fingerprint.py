@@ -19,7 +19,7 @@ from workbench.matching.request import ATTACHED, Part, RecordedRequest, canonica
 from workbench.matching.rules import RuleSet, Seen
 from workbench.matching.scrubbing import normal_text
 from workbench.matching.similarity import Compared, marks
-from workbench.text import DEFAULT
+from workbench.text import DEFAULT, well_formed
 from workbench.types import content_hash
 
 INCLUDE_PARAMS = ("api", "model", "stream", "tool_choice", "response_format")
@@ -109,7 +109,7 @@ class Prepared:
     @cached_property
     def last(self) -> str:
         """The last message with text, scrubbed: what is embedded."""
-        return normal_text(self.normal.scrubbing, self.request.last_text(), Seen())
+        return well_formed(normal_text(self.normal.scrubbing, self.request.last_text(), Seen()))
 
     @cached_property
     def _compared(self) -> tuple[str, list[list[Any]]]:
@@ -150,9 +150,8 @@ def shape_text(shape: Mapping[str, str]) -> str:
 
 def compared(texts: Sequence[str]) -> Compared:
     """The words and marks of scrubbed texts."""
-    return Compared(
-        tuple(w for t in texts for w in DEFAULT.words(t)), "".join(m for t in texts for m in marks(t))
-    )
+    found = "".join(m for t in texts for m in marks(t))
+    return Compared(tuple(w for t in texts for w in DEFAULT.words(t)), well_formed(found))
 
 
 def words_text(words: Sequence[str]) -> str:

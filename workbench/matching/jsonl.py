@@ -16,7 +16,7 @@ from typing import Any
 
 from workbench.matching.formats import format_of, openai_chat, read_answer, read_request
 from workbench.matching.formats.wire import NotUnderstood, Wire
-from workbench.matching.request import Answer, RecordedRequest
+from workbench.matching.request import Answer, RecordedRequest, json_text
 
 CHAT_URI = "https://localhost/v1/chat/completions"
 """An address for bodies that come without one; the chat format is known by its path."""
@@ -67,5 +67,5 @@ def _wire_call(data: Mapping[str, Any]) -> tuple[RecordedRequest, Answer]:
 
 def _answer(given: Any) -> Answer:
     if isinstance(given, str):
-        return Answer(given, body=json.dumps(given, ensure_ascii=False))
+        return Answer(given, body=json_text(given))
     return read_answer(openai_chat.FORMAT, Wire("POST", CHAT_URI, {}, body=given))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from workbench.matching.request import Answer, Message, Part, RecordedRequest, Tool
+from workbench.matching.request import Answer, Message, Part, RecordedRequest, Tool, json_text
 from workbench.matching.rules import Rule, RuleSet, Seen, read_rules
 from workbench.settings import project_root
 from workbench.types import content_hash
@@ -42,7 +42,7 @@ class Redaction:
             value = json.loads(text)
         except (ValueError, RecursionError):
             return self.text(text, seen)
-        return json.dumps(self.value(value, seen), ensure_ascii=False, separators=(",", ":"))
+        return json_text(self.value(value, seen), ordered=False)
 
     def value(self, value: Any, seen: Seen | None = None) -> Any:
         """A plain JSON value with every text in it redacted, keys too."""

@@ -8,7 +8,7 @@ import sqlite3
 from workbench.matching import entries
 from workbench.matching.fingerprint import Normal
 from workbench.matching.redaction import Redaction
-from workbench.matching.request import Answer, RecordedRequest
+from workbench.matching.request import Answer, RecordedRequest, json_text
 from workbench.matching.vectors import bump
 
 
@@ -44,7 +44,7 @@ def _clean_answers(db: sqlite3.Connection, redaction: Redaction) -> None:
                 "UPDATE answers SET text = ?, calls = ?, body = ?, events = ? WHERE id = ?",
                 (
                     clean.text,
-                    json.dumps(clean.calls, ensure_ascii=False),
+                    json_text(clean.calls),
                     clean.body,
                     clean.events,
                     answer_id,

@@ -20,12 +20,26 @@ Kind = Literal["text", "reasoning", "call", "result", "media", "opaque"]
 ATTACHED: frozenset[str] = frozenset({"media", "opaque"})
 """Kinds that no word shows: an answer is served only where they are equal."""
 
-_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+_ENCODERS = {
+    (ordered, ascii_only): json.JSONEncoder(sort_keys=ordered, separators=(",", ":"), ensure_ascii=ascii_only)
+    for ordered in (True, False) for ascii_only in (True, False)
+}  # fmt: skip
 
 
 def canonical_json(value: Any) -> str:
     """JSON with sorted keys and no white space; whole floats are written as integers (1.0 is 1)."""
-    return _ENCODER.encode(_whole(value))
+    return json_text(_whole(value))
+
+
+def json_text(value: Any, *, ordered: bool = True) -> str:
+    """JSON without white space that UTF-8 can carry: a lone surrogate stays as its escape. `ordered` sorts keys."""
+    text = _ENCODERS[ordered, False].encode(value)
+    if not text.isascii():
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError:
+            return _ENCODERS[ordered, True].encode(value)
+    return text
 
 
 def _whole(value: Any) -> Any:
@@ -107,7 +121,7 @@ class RecordedRequest:
         """The exact form: everything as it was sent, keys sorted; messages and tools in their order."""
         messages = [[m.role, [[p.kind, p.name, p.id, p.text] for p in m.parts]] for m in self.messages]
         tools = [[t.name, t.description, t.schema] for t in self.tools]
-        return _ENCODER.encode([self.system, messages, tools, dict(self.params)])
+        return json_text([self.system, messages, tools, dict(self.params)])
 
     @classmethod
     def from_json(cls, text: str) -> RecordedRequest:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 
 from workbench.matching.formats import anthropic, bedrock, gemini, openai_chat, openai_responses
 from workbench.matching.formats.wire import Event, Format, NotUnderstood, Wire
-from workbench.matching.request import Answer, RecordedRequest
+from workbench.matching.request import Answer, RecordedRequest, json_text
 
 FORMATS: tuple[Format, ...] = (
     openai_chat.FORMAT, openai_responses.FORMAT, anthropic.FORMAT, gemini.FORMAT, bedrock.FORMAT,
@@ -38,14 +37,14 @@ def read_answer(form: Format, wire: Wire) -> Answer:
             return replace(form.streamed(events), events=events_text(events))
         if not isinstance(wire.body, dict):
             raise NotUnderstood(f"the answer is {type(wire.body).__name__}, not a JSON object")
-        return replace(form.answer(wire.body), body=_dumps(wire.body))
+        return replace(form.answer(wire.body), body=json_text(wire.body, ordered=False))
     except _MALFORMED as error:
         raise NotUnderstood(f"a malformed {form.name} answer: {_said(error)}") from error
 
 
 def events_text(events: Sequence[Event]) -> str:
     """Events as they are stored: a JSON list of [name, data]."""
-    return _dumps([list(e) for e in events])
+    return json_text([list(e) for e in events], ordered=False)
 
 
 # What reading a foreign shape raises: a missing key, a list where a mapping was, text where a number was.
@@ -54,7 +53,3 @@ _MALFORMED = (KeyError, TypeError, AttributeError, ValueError, IndexError, Recur
 
 def _said(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:200]
-
-
-def _dumps(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
