@@ -105,7 +105,8 @@ def test_kill_9_from_outside_when_a_state_is_seen(earlier: Path, state: str) -> 
     wait_for(lambda: any(place("c").staging.glob(state)), process)
     process.kill()
     process.wait()
-    assert texts_of("c") == ["tea", "coffee"] or not place("c").staging.exists()
+    # On a busy machine the load may end between the sight and the kill; either way a whole collection is read.
+    assert texts_of("c") in (["tea", "coffee"], [c.text for c in numbered(CHUNKS)])
     resumed()
 
 
