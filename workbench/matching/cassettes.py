@@ -144,7 +144,7 @@ def _call(interaction: Any) -> tuple[RecordedRequest, Answer]:
     """Request and answer of one interaction. Raises NotUnderstood with the reason to list."""
     if not isinstance(interaction, Mapping) or not isinstance(interaction.get("request"), Mapping):
         keys = (
-            ", ".join(map(str, interaction))
+            ", ".join(sorted(map(str, interaction)))
             if isinstance(interaction, Mapping)
             else type(interaction).__name__
         )
