@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import regex
@@ -22,7 +24,7 @@ class Evidence:
     are query terms, in the text's characters; `verbatim`: the first span that holds the query verbatim, in
     `verbatim_in` ("content" or "source")."""
 
-    terms: dict[str, int]
+    terms: Mapping[str, int]
     spans: tuple[tuple[int, int], ...]
     verbatim: tuple[int, int] | None
     verbatim_in: str = ""
@@ -30,24 +32,52 @@ class Evidence:
 
 def evidence_of(collection: Collection, result: Result, chunk: Chunk) -> Evidence:
     """The evidence in one chunk for one result's query, by the collection's own tokenizer."""
-    tokenizer = collection.stores.tokenizer
-    terms = result.evidence["terms"]
-    held = tokenizer.terms(chunk.text)
-    wanted = set(terms)
-    spans = tuple(
-        m.span() for m in _WORD.finditer(chunk.text) if wanted.intersection(tokenizer.terms(m.group()))
-    )[:SPANS_KEPT]
+    tokenizer, terms = collection.stores.tokenizer, result.evidence["terms"]
+    held, wanted = Counter(tokenizer.terms(chunk.text)), set(terms)
+    # A text repeats its words: each form is asked of the tokenizer once.
+    known: dict[str, bool] = {}
+    spans: list[tuple[int, int]] = []
+    for word in _WORD.finditer(chunk.text):
+        form = word.group()
+        if form not in known:
+            known[form] = not wanted.isdisjoint(tokenizer.terms(form))
+        if known[form]:
+            spans.append(word.span())
+            if len(spans) == SPANS_KEPT:
+                break
     found, where = verbatim_span(chunk.text, result.query.normalised), "content"
     if found is None:
         found, where = verbatim_span(chunk.source, result.query.normalised), "source"
-    return Evidence({t: held.count(t) for t in terms}, spans, found, where if found else "")
+    return Evidence({t: held[t] for t in terms}, tuple(spans), found, where if found else "")
 
 
 def verbatim_span(text: str, query: str) -> tuple[int, int] | None:
-    """Where a text first holds the query, case and runs of white space ignored: (start, end) in its characters."""
+    """Where a text first holds the query, case and runs of white space ignored: (start, end) in its characters.
+
+    It is found exactly where `verbatim_key` of the text holds that of the query.
+    """
     key = verbatim_key(query)
     if not key or key not in verbatim_key(text):
         return None
-    pattern = r"\s+".join(regex.escape(part) for part in query.split())
-    found = regex.search(pattern, text, regex.IGNORECASE | regex.FULLCASE)
-    return found.span() if found else None
+    folded, places = _folded(text)
+    start = folded.find(key)
+    return places[start], places[start + len(key) - 1] + 1
+
+
+def _folded(text: str) -> tuple[str, list[int]]:
+    """The verbatim key of a text, and for each of its characters the place in the text that it came from."""
+    out: list[str] = []
+    places: list[int] = []
+    blank = True  # white space at the beginning is dropped
+    for place, char in enumerate(text):
+        if char.isspace():
+            if not blank:
+                out.append(" ")
+                places.append(place)
+            blank = True
+            continue
+        folded = char.casefold()
+        out.append(folded)
+        places += [place] * len(folded)
+        blank = False
+    return "".join(out), places

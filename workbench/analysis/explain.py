@@ -10,43 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from workbench.analysis.absences import NOT_THERE, Absence, absences, channel_absences, off_the_page
 from workbench.analysis.evidence import Evidence, evidence_of
 from workbench.errors import WorkbenchError
-from workbench.retrieval.context import Context
-from workbench.retrieval.search import Collection, scope
+from workbench.retrieval.search import Collection
 from workbench.retrieval.variant import Variant
 from workbench.stores.catalog_errors import UnknownPoint
 from workbench.types import PointId, Result
 
-REASONS = {
-    "not in the collection": "no point of the collection has this id",
-    "filtered out": "a filter of the query does not admit it",
-    "holds no term": "none of the query's terms stands in its text, so the lexical channel cannot read it",
-    "candidate cap": "it holds terms, but the candidate policy's reading ended before it",
-    "below the semantic limit": "it is further from the query than the last row that the semantic channel holds",
-    "below a floor": "a score floor of the variant refused it",
-    "beyond the page": "it is ranked, after the last row of the page",
-    "deduplicated": "another chunk of its entity stands for it",
-    "not yet indexed": "it is known to the catalog and waits for an engine to index it",
-}
-"""The closed list of reasons for an absence."""
-
 
 class NotExplained(WorkbenchError):
     """The result cannot be explained: it was made over another state of the collection."""
-
-
-@dataclass(frozen=True, slots=True)
-class Absence:
-    """One reason that kept the target out of a list or page. `needed` is the number that would have let it in, in
-    the unit that `knob` names; `exact` marks a rank that one further exact query found."""
-
-    reason: str
-    where: str
-    detail: str
-    knob: str = ""
-    needed: float | None = None
-    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +40,11 @@ class Above:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One target under one result. `rank` is its fused rank, None where no list holds it; `on_page` whether it
-    is shown. `absences` are empty for a row on the page; the first is the one that removed it."""
+    """One target under one result. `rank` is its fused rank, None where the fused ranking lacks it; `on_page`
+    whether it is shown. `ranks`, `scores` and `contributions` are by list; the contributions' `math.fsum` is the
+    score. `above` are the rows above it, first row first; `to_pass` is by list the worst rank there with which it
+    would pass the row above, None where no rank does. `absences` are empty for a row on the page; the first is the
+    one that removed it. `missing` says of a ranked row why a channel's list lacks it."""
 
     target: PointId
     variant: str
@@ -81,6 +58,7 @@ class Explanation:
     above: tuple[Above, ...] = ()
     to_pass: Mapping[str, int | None] = field(default_factory=dict)
     absences: tuple[Absence, ...] = ()
+    missing: tuple[Absence, ...] = ()
 
 
 def explain(collection: Collection, result: Result, target: PointId) -> Explanation:
@@ -90,7 +68,7 @@ def explain(collection: Collection, result: Result, target: PointId) -> Explanat
     try:
         chunk = collection.stores.catalog.chunks([target])[0]
     except UnknownPoint:
-        absent = Absence("not in the collection", "collection", f"no point has the id {target!r}")
+        absent = Absence(NOT_THERE, "collection", f"no point has the id {target!r}")
         return Explanation(target, result.variant, None, None, False, absences=(absent,))
     rank = result.rank_of(target)
     common = {
@@ -98,7 +76,7 @@ def explain(collection: Collection, result: Result, target: PointId) -> Explanat
         "evidence": evidence_of(collection, result, chunk),
     }
     if rank is None:
-        return Explanation(target, result.variant, None, None, False, absences=_absences(collection, result, target), **common)
+        return Explanation(target, result.variant, None, None, False, absences=absences(collection, result, target), **common)
     fused = result.evidence["fused"]
     score = result.fused.scores[rank - 1]
     on_page = result.query.offset < rank <= result.query.offset + result.query.limit
@@ -106,7 +84,8 @@ def explain(collection: Collection, result: Result, target: PointId) -> Explanat
         target, result.variant, rank, score, on_page,
         scores={r.name: dict(zip(r.ids, r.scores, strict=True))[target] for r in result.lists if target in r.ranks()},
         contributions=fused.contributions[target], above=_above(result, target, rank), to_pass=_to_pass(result, target, rank),
-        absences=() if on_page else (_beyond(result, rank),), **common,
+        absences=() if on_page else (off_the_page(result, rank),), missing=channel_absences(collection, result, target),
+        **common,
     )  # fmt: skip
 
 
@@ -147,60 +126,3 @@ def _worst_rank(fusion: Any, lists: tuple[Any, ...], name: str, target: PointId,
         else:
             high = middle - 1
     return found
-
-
-def _beyond(result: Result, rank: int) -> Absence:
-    page = f"rows {result.query.offset + 1} to {result.query.offset + result.query.limit}"
-    return Absence("beyond the page", "page", f"it is ranked {rank}; the page shows {page}", "limit", rank - result.query.offset)
-
-
-def _absences(collection: Collection, result: Result, target: PointId) -> tuple[Absence, ...]:
-    """Why no list holds a target of the collection: its filters first, else each channel's own reason."""
-    for name, value in result.query.filters.items():
-        if not collection.stores.catalog.admits(target, {name: value}):
-            return (Absence("filtered out", "filters", f"the filter {name}={value!r} does not admit it", name),)
-    variant: Variant = result.evidence["variant"]
-    channels, _, _ = variant.stages(result.query.mode)
-    found = [
-        _lexical(collection, result, variant, target) if channel == variant.lexical
-        else _semantic(collection, result, channel, target) if channel == variant.semantic
-        else Absence("below a floor", channel.name, "the channel did not return it")
-        for channel in channels
-    ]  # fmt: skip
-    return tuple(found)
-
-
-def _lexical(collection: Collection, result: Result, variant: Variant, target: PointId) -> Absence:
-    terms = list(result.evidence["terms"])
-    scored = collection.stores.catalog.bm25_of([target], terms) if terms else {}
-    if not scored:
-        what = "its text holds none of " + ", ".join(terms) if terms else "the query has no terms after the stop list"
-        return Absence("holds no term", "lexical", what)
-    stage = variant.lexical
-    policy = stage.get("policy")
-    if policy is None:
-        place = collection.stores.catalog.bm25_rank(terms, target, result.query.filters)
-        return Absence("candidate cap", "lexical", f"it is {place.rank:,} by BM25 (score {place.score:.3f}); the channel "
-                       f"holds {stage['limit']}", "limit", place.rank, exact=True)  # fmt: skip
-    full = policy.replace(cap=collection.stores.catalog.n)
-    ctx = Context(collection.stores, scope(result.query), fields=())
-    position = full(result.query, ctx, terms).ids.index(target) + 1
-    return Absence(
-        "candidate cap", "lexical",
-        f"it is number {position:,} in the order that {policy.name} reads; the cap ended the reading at {policy['cap']}",
-        "cap", position, exact=True,
-    )  # fmt: skip
-
-
-def _semantic(collection: Collection, result: Result, channel: Any, target: PointId) -> Absence:
-    ctx = Context(collection.stores, scope(result.query))
-    vector = ctx.vector(result.query)
-    if vector is None:
-        return Absence("below the semantic limit", "semantic", "the query is empty: nothing was embedded")
-    place = collection.stores.catalog.true_rank(vector, target, result.query.filters)
-    last = next(r for r in result.lists if r.name == "semantic").scores
-    cut = f"; the last row held has {last[-1]:.4f}" if last else ""
-    return Absence(
-        "below the semantic limit", "semantic", f"its true rank is {place.rank:,} (cosine {place.score:.4f}){cut}",
-        "semantic limit", place.rank, exact=True,
-    )  # fmt: skip

@@ -65,9 +65,16 @@ def lexical_engine_bm25(query: Query, ctx: Context, *, limit: int = SEMANTIC_LIM
 
 
 @register("channel")
-def semantic(query: Query, ctx: Context, *, limit: int = SEMANTIC_LIMIT) -> Ranking:
-    """The nearest points by exact cosine to the query's vector; ties by point id."""
+def semantic(
+    query: Query, ctx: Context, *, limit: int = SEMANTIC_LIMIT, floor: float | None = None
+) -> Ranking:
+    """The nearest points by exact cosine to the query's vector, none below the floor; ties by point id."""
     found = ctx.once(("nearest", limit, query.normalised), lambda: ctx.nearest(query, limit))
+    if floor is not None:
+        kept = [(p, s) for p, s in found if s >= floor]
+        if len(kept) < len(found):
+            ctx.trace.note("semantic", "the floor refused rows", limit=f"floor {floor:g}", dropped=len(found) - len(kept))
+        found = kept
     ctx.evidence["semantic"] = Candidates(tuple(p for p, _ in found), ("nearest",) * len(found), limit)
     return Ranking("semantic", tuple(p.id for p, _ in found), tuple(s for _, s in found))
 

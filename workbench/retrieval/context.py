@@ -12,7 +12,7 @@ from workbench.registry import Stage
 from workbench.stores.home import Stores
 from workbench.stores.points import READ_FIELDS, Match, Point
 from workbench.trace import Trace, payload_bytes
-from workbench.types import PointId, Query, Span
+from workbench.types import PointId, Query, Ranking, Span
 
 ID_BYTES = 8
 SCORE_BYTES = 8
@@ -68,6 +68,15 @@ class Context:
         value = compute()
         self.memo[key] = (value, self.trace.since(mark))
         return value
+
+    # -- what frozen lists answer by themselves -----------------------------------------------------------------
+    def rank(self, channel: Stage, query: Query) -> Ranking:
+        """The list of one channel."""
+        return channel(query, self)
+
+    def fact(self, key: Any, compute: Callable[[], Any]) -> Any:
+        """What holds of a point and the query whatever the knobs are; a context that sees many knobs remembers it."""
+        return compute()
 
     # -- the query ---------------------------------------------------------------------------------------------
     def terms(self, query: Query) -> list[str]:
@@ -141,6 +150,14 @@ class Context:
         with self.trace.span(stage, "sql", "duckdb") as span:
             found = self.stores.catalog.bm25_of(ids, terms, k1=k1, b=b)
             span.rows, span.bytes, span.note = len(found), len(found) * (ID_BYTES + SCORE_BYTES), "bm25 of ids"
+        return found
+
+    def entities(self, ids: Sequence[PointId]) -> dict[PointId, str]:
+        """The entity of each of these points."""
+        with self.trace.span("page", "sql", "duckdb") as span:
+            found = dict(zip(ids, self.stores.catalog.entities(ids), strict=True)) if ids else {}
+            span.rows, span.note = len(found), "entities of ids"
+            span.bytes = sum(ID_BYTES + payload_bytes(e) for e in found.values())
         return found
 
     def ranked_sql(self, stage: str, note: str, call: Callable[[], list[tuple[PointId, float]]], limit: int):

@@ -4,6 +4,7 @@ for anything but the lexical scores of semantic candidates."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from workbench.bm25 import K1, B
 from workbench.registry import register
@@ -24,9 +25,8 @@ def verbatim(query: Query, ctx: Context, *, k1: float = K1, b: float = B, titles
     if len(terms) < 2 or (titles_only and not title_shaped(query.normalised)):
         return Ranking("verbatim", (), ())
     needle = verbatim_key(query.normalised)
-    return _ordered_as_lexical(
-        "verbatim", {i: p for i, p in _read(ctx).items() if holds_verbatim(p, needle)}, ctx, terms, k1, b
-    )
+    held = {i: p for i, p in _read(ctx).items() if ctx.fact(("verbatim", i), partial(holds_verbatim, p, needle))}
+    return _ordered_as_lexical("verbatim", held, ctx, terms, k1, b)
 
 
 @register("derived")
@@ -36,7 +36,11 @@ def all_terms(query: Query, ctx: Context, *, k1: float = K1, b: float = B) -> Ra
     if len(terms) < 2:
         return Ranking("all_terms", (), ())
     tokenizer, wanted = ctx.stores.tokenizer, set(terms)
-    held = {i: p for i, p in _read(ctx).items() if wanted <= set(tokenizer.terms(p.payload.get("content", "")))}
+
+    def holds(point: Point) -> bool:
+        return wanted <= set(tokenizer.terms(point.payload.get("content") or ""))
+
+    held = {i: p for i, p in _read(ctx).items() if ctx.fact(("all terms", i), partial(holds, p))}
     return _ordered_as_lexical("all_terms", held, ctx, terms, k1, b)
 
 

@@ -6,133 +6,90 @@ whose knobs stay within the depth therefore runs over the frozen reading as it w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
-from workbench.errors import WorkbenchError
-from workbench.registry import Stage
-from workbench.retrieval.context import Candidates, Context
+from workbench.retrieval.frozen_context import BeyondFrozen, Constants, FrozenContext
 from workbench.retrieval.search import Collection, run, scope
 from workbench.retrieval.variant import Variant, variant
-from workbench.stores.points import Match, Point
-from workbench.types import PointId, Query, Result
+from workbench.types import PointId, Query, Ranking, Result
+
+__all__ = ["DEPTH", "BeyondFrozen", "Frozen", "deepened", "freeze"]
 
 DEPTH = 2048
 """Points that a frozen list holds beyond a variant's own limits: eight times the records' 256."""
 
 
-class BeyondFrozen(WorkbenchError):
-    """The knob asks for more than was frozen: another query, filter or policy, or a deeper limit. Retrieve again."""
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Frozen:
     """One query's deep reading under one variant. `deep` is the result at `depth`; `replay` runs the same query
-    under changed knobs over it."""
+    under changed knobs over it. `bm25` maps (k1, b) to the scores of all that was read, `entities` a point that
+    was read to its entity; `facts` remembers what no knob changes."""
 
     collection: Collection
     query: Query
     variant: Variant
     depth: int
     deep: Result
-    bm25: dict[PointId, float]
+    bm25: Mapping[Constants, Mapping[PointId, float]]
+    entities: Mapping[PointId, str]
+    facts: dict[Any, Any] = field(default_factory=dict)
 
-    def replay(self, changed: Variant, **page: Any) -> Result:
-        """The result of a variant with other knobs, from the frozen lists alone. `page`: limit and offset.
+    def replay(self, changed: str | Variant, **page: Any) -> Result:
+        """The result of a variant with other knobs, from the frozen lists alone. `page`: limit, offset and mode.
 
-        Raises BeyondFrozen where it needs what was not retrieved.
+        What no knob of a fusion, list, cap or limit is (another policy, scoring or channel) was not retrieved:
+        raises BeyondFrozen, as for a cap or limit beyond the depth.
         """
-        query = Query(self.query.text, dict(self.query.filters), page.get("limit", self.query.limit),
-                      page.get("offset", self.query.offset), page.get("mode", self.query.mode))  # fmt: skip
-        ctx = _FrozenContext(self.collection.stores, scope(query), frozen=self)
-        return run(ctx, query, changed, self.deep.inputs, with_chunks=False)
+        q = self.query
+        query = Query(q.text, dict(q.filters), page.get("limit", q.limit), page.get("offset", q.offset), page.get("mode", q.mode))
+        ctx = FrozenContext(self.collection.stores, scope(query), frozen=self)
+        return run(ctx, query, variant(changed), self.collection.inputs, with_chunks=False)
+
+    @cached_property
+    def own(self) -> dict[Any, Ranking]:
+        """The lists of the variant's own channels, as they were retrieved."""
+        channels, _, _ = self.variant.stages("hybrid")
+        return {
+            stage: ranking for stage, ranking in zip(channels, self.deep.lists, strict=False) if stage in self.variant.own
+        }
 
 
 def freeze(collection: Collection, query: Query, spec: str | Variant, depth: int = DEPTH) -> Frozen:
-    """Retrieve once, `depth` deep or as deep as the variant's own limits where they are deeper."""
+    """Retrieve once in hybrid mode, `depth` deep or as deep as the variant's own limits where they are deeper."""
     chosen = variant(spec)
     hybrid = Query(query.text, dict(query.filters), query.limit, query.offset)
     deep = collection.search(hybrid, deepened(chosen, depth), with_chunks=False)
-    ids = [p.id for name in ("lexical", "semantic") if name in deep.evidence for p in deep.evidence[name].points]
-    terms = deep.evidence["terms"]
-    lexical = chosen.lexical
-    scores = {}
-    if terms and ids and lexical is not None:
-        # A list of its own scoring (fields, the engine's) is frozen as it is; derived lists still order by BM25.
-        scores = collection.stores.catalog.bm25_of(
-            list(dict.fromkeys(ids)), list(terms), **{k: v for k in ("k1", "b") if (v := lexical.get(k)) is not None}
-        )
-    return Frozen(collection, query, chosen, depth, deep, scores)
+    read = [p.id for n in ("lexical", "semantic") if n in deep.evidence for p in deep.evidence[n].points]
+    ids = list(dict.fromkeys([*read, *(i for r in deep.lists for i in r.ids)]))
+    catalog, terms = collection.stores.catalog, list(deep.evidence["terms"])
+    bm25 = {at: catalog.bm25_of(ids, terms, *at) if terms and ids else {} for at in _constants(chosen)}
+    entities = dict(zip(ids, catalog.entities(ids), strict=True)) if ids else {}
+    return Frozen(collection, query, chosen, depth, deep, bm25, entities)
 
 
 def deepened(chosen: Variant, depth: int) -> Variant:
-    """The variant with the cap and the limits of its two channels raised to at least `depth`."""
+    """The variant with the cap and the limits of its two channels raised to at least `depth`, and without a floor:
+    it reads all that a variant with smaller ones reads, and more."""
     return chosen.replace(
         lexical=chosen.lexical and _deeper(chosen.lexical, depth),
         semantic=chosen.semantic and _deeper(chosen.semantic, depth),
     )
 
 
-def _deeper(stage: Stage, depth: int) -> Stage:
-    policy = stage.get("policy")
+def _deeper(stage: Any, depth: int) -> Any:
+    policy, limit = stage.get("policy"), stage.get("limit")
     if policy is not None:
         return stage.replace(policy=policy.replace(cap=max(depth, policy["cap"])))
-    limit = stage.get("limit")
-    return stage if limit is None else stage.replace(limit=max(depth, limit))
+    changes = {} if limit is None else {"limit": max(depth, limit)}
+    return stage.replace(**changes, **({"floor": None} if stage.get("floor") is not None else {}))
 
 
-@dataclass(slots=True)
-class _FrozenContext(Context):
-    """A context whose every reading comes from the frozen lists."""
+def _constants(chosen: Variant) -> list[Constants]:
+    """Every (k1, b) by which the variant's stages score, the default's for a derived list that is added later."""
+    from workbench.bm25 import K1, B
 
-    frozen: Frozen = field(kw_only=True)
-
-    def candidates(self, policy: Stage, query: Query, terms: Sequence[str]) -> Candidates:
-        known: Candidates = self.frozen.deep.evidence["lexical"]
-        own = self.frozen.variant.lexical
-        same = own is not None and own.get("policy") is not None and own["policy"].replace(cap=policy["cap"]) == policy
-        if not same:
-            raise BeyondFrozen(f"the frozen lists were not read by {policy}", do="Retrieve again")
-        self._within(policy["cap"], known)
-        return known.first(policy["cap"])
-
-    def nearest(self, query: Query, limit: int) -> list[tuple[Point, float]]:
-        known: Candidates = self.frozen.deep.evidence["semantic"]
-        self._within(limit, known)
-        return self._ranked("semantic", known, limit)
-
-    def engine_bm25(self, terms: Sequence[str], query: Query, limit: int) -> list[tuple[Point, float]]:
-        known: Candidates = self.frozen.deep.evidence["lexical"]
-        self._within(limit, known)
-        return self._ranked("lexical", known, limit)
-
-    def ranked_sql(
-        self, stage: str, note: str, call: Callable[[], list[tuple[PointId, float]]], limit: int
-    ) -> list[tuple[PointId, float]]:
-        return [(p.id, s) for p, s in self.engine_bm25((), self.frozen.query, limit)]
-
-    def read(self, stage: str, ids: Sequence[PointId]) -> list[Point]:
-        known = {p.id: p for p in self.frozen.deep.evidence["lexical"].points}
-        return [known[i] for i in ids if i in known]
-
-    def bm25_of(
-        self, stage: str, ids: Sequence[PointId], terms: Sequence[str], k1: float, b: float
-    ) -> dict[PointId, float]:
-        return {i: self.frozen.bm25[i] for i in ids if i in self.frozen.bm25}
-
-    def scroll(self, stage: str, terms: Sequence[str], match: Match, query: Query, limit: int) -> list[Point]:
-        raise BeyondFrozen("frozen lists ask no engine", do="Retrieve again")
-
-    def count(self, stage: str, terms: Sequence[str], match: Match, query: Query, *, exact: bool = True) -> int:
-        raise BeyondFrozen("frozen lists ask no engine", do="Retrieve again")
-
-    def _within(self, asked: int, known: Candidates) -> None:
-        # A reading that its cap did not end holds all there is, so any larger cap reads the same.
-        if asked > known.cap and known.full:
-            raise BeyondFrozen(f"a limit of {asked} is beyond the frozen depth of {known.cap}", do="Retrieve again")
-
-    def _ranked(self, name: str, known: Candidates, limit: int) -> list[tuple[Point, float]]:
-        ranking = next(r for r in self.frozen.deep.lists if r.name == name)
-        points = {p.id: p for p in known.points}
-        return [(points[i], s) for i, s in list(zip(ranking.ids, ranking.scores, strict=True))[:limit]]
+    stages: Sequence[Any] = [s for s in (chosen.lexical, *chosen.derived) if s is not None and s.get("k1") is not None]
+    return list(dict.fromkeys([*((s["k1"], s["b"]) for s in stages), (K1, B)]))

@@ -23,7 +23,8 @@ RRF_K = 60
 MAX_MIN_BONUS = 0.3
 """The notes search adds 0.3 of the weaker score to the stronger."""
 
-# Two float sums of exact fractions that differ by less than this may be the same fraction, or swapped.
+# Two float sums of exact fractions that differ by less than this, or by this share of the larger one, may be the
+# same fraction, or swapped.
 _NEAR = 1e-12
 
 
@@ -48,14 +49,7 @@ def rrf(
             continue
         for rank, point_id in enumerate(ranking.ids, 1):
             parts.setdefault(point_id, {})[ranking.name] = w / (k + rank)
-    ranks = {r.name: r.ranks() for r in lists}
-
-    def exact(point_id: PointId) -> Fraction:
-        return sum(
-            (Fraction(weight[n]) / (Fraction(k) + ranks[n][point_id]) for n in parts[point_id]), Fraction(0)
-        )
-
-    return _fused(f"rrf(k={k:g})", parts, lists, exact)
+    return _fused(f"rrf(k={k:g})", parts, lists, _exact_rrf(lists, k, weight))
 
 
 @register("fusion")
@@ -64,18 +58,25 @@ def max_min(lists: Sequence[Ranking], *, bonus: float = MAX_MIN_BONUS) -> Fused:
 
     Lists other than `lexical` and `semantic` take no part. Range 0 to 1 + bonus for scores of at least 0.
     """
-    parts: dict[PointId, dict[str, float]] = {}
+    if bonus < 0:
+        raise BadParameter(f"max_min needs a bonus of at least 0, not {bonus:g}")
+    shares: dict[PointId, dict[str, float]] = {}
     for ranking in lists:
         if ranking.name not in ("lexical", "semantic"):
             continue
         top = max(ranking.scores, default=0.0) if ranking.name == "lexical" else 1.0
         for point_id, score in zip(ranking.ids, ranking.scores, strict=True):
-            parts.setdefault(point_id, {})[ranking.name] = score / top if top > 0 else 0.0
-    for row in parts.values():
-        if len(row) == 2:
-            weaker = min(row, key=lambda n: (row[n], n))
-            row[weaker] *= bonus
-    return _fused(f"max_min(bonus={bonus:g})", parts, lists, None)
+            shares.setdefault(point_id, {})[ranking.name] = score / top if top > 0 else 0.0
+    parts = {}
+    for point_id, row in shares.items():
+        weaker = min(row, key=lambda n: (row[n], n)) if len(row) == 2 else None
+        parts[point_id] = {n: s * bonus if n == weaker else s for n, s in row.items()}
+
+    def exact(point_id: PointId) -> Fraction:
+        row = sorted(map(Fraction, shares[point_id].values()))
+        return row[-1] + (Fraction(bonus) * row[0] if len(row) == 2 else 0)
+
+    return _fused(f"max_min(bonus={bonus:g})", parts, lists, exact)
 
 
 @register("fusion")
@@ -88,9 +89,15 @@ def verbatim_first(lists: Sequence[Ranking], *, k: float = RRF_K) -> Fused:
     rest = [r for r in lists if r.name != "verbatim"]
     parts = {i: dict(row) for i, row in rrf(k=k)(rest).contributions.items()} if rest else {}
     step = len(rest) / (k + 1) + 1.0
-    for place, point_id in enumerate(reversed(first.ids), 1):
+    places = {point_id: place for place, point_id in enumerate(reversed(first.ids), 1)}
+    for point_id, place in places.items():
         parts.setdefault(point_id, {})["verbatim"] = step * place
-    return _fused(f"verbatim_first(k={k:g})", parts, lists, None)
+    of_rest = _exact_rrf(rest, k, dict.fromkeys((r.name for r in rest), 1))
+
+    def exact(point_id: PointId) -> Fraction:
+        return of_rest(point_id) + Fraction(step) * places.get(point_id, 0)
+
+    return _fused(f"verbatim_first(k={k:g})", parts, lists, exact)
 
 
 @register("fusion")
@@ -115,9 +122,21 @@ def _weights(
     return {n: given.get(n, 1) for n in names}
 
 
+def _exact_rrf(
+    lists: Sequence[Ranking], k: float, weight: Mapping[str, float]
+) -> Callable[[PointId], Fraction]:
+    ranks = {r.name: r.ranks() for r in lists if weight[r.name]}
+
+    def exact(point_id: PointId) -> Fraction:
+        held = ((weight[n], of[point_id]) for n, of in ranks.items() if point_id in of)
+        return sum((Fraction(w) / (Fraction(k) + rank) for w, rank in held), Fraction(0))
+
+    return exact
+
+
 def _fused(
     name: str, parts: Mapping[PointId, Mapping[str, float]], lists: Sequence[Ranking],
-    exact: Callable[[PointId], Fraction] | None,
+    exact: Callable[[PointId], Fraction],
 ) -> Fused:  # fmt: skip
     """Order the rows. fsum is independent of the lists' order; sums that nearly touch are compared exactly."""
     best: dict[PointId, int] = {}
@@ -126,8 +145,7 @@ def _fused(
             best[point_id] = min(rank, best.get(point_id, rank))
     scores = {i: fsum(row.values()) for i, row in parts.items()}
     ids = sorted(scores, key=lambda i: (-scores[i], best[i], point_order(i)))
-    if exact is not None:
-        ids = _settle(ids, scores, best, exact)
+    ids = _settle(ids, scores, best, exact)
     return Fused(Ranking(name, tuple(ids), tuple(scores[i] for i in ids), TIE_RULE), parts)
 
 
@@ -139,7 +157,8 @@ def _settle(
     out: list[PointId] = []
     start = 0
     for end in range(1, len(ids) + 1):
-        if end == len(ids) or scores[ids[end - 1]] - scores[ids[end]] > _NEAR:
+        above = scores[ids[end - 1]]
+        if end == len(ids) or above - scores[ids[end]] > _NEAR * max(1.0, above):
             run = ids[start:end]
             if len(run) > 1:
                 run.sort(key=lambda i: (-exact(i), best[i], point_order(i)))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.retrieval.context import Context
+from workbench.retrieval.distinct import distinct
 from workbench.retrieval.fusions import Fused
 from workbench.retrieval.variant import Variant, variant
 from workbench.stores.home import Stores, open_stores
@@ -79,9 +80,11 @@ def run(
     chosen = variant(spec)
     channels, derived, fusion = chosen.stages(query.mode)
     with ctx.trace.span("search", "search") as span:
-        lists = tuple(channel(query, ctx) for channel in channels)
+        lists = tuple(ctx.rank(channel, query) for channel in channels)
         lists += tuple(d(query, ctx) for d in derived)
         fused = fusion(lists)
+        if chosen.distinct:
+            fused, ctx.evidence["deduplicated"] = distinct(fused, ctx.entities(fused.ranking.ids))
         page = fused.ranking.ids[query.offset : query.offset + query.limit]
         chunks = {}
         if with_chunks and page:

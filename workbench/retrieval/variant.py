@@ -17,7 +17,7 @@ class Variant:
 
     `lexical` and `semantic` are the two channels that the modes name; `own` are further channels, in hybrid
     mode only, and so are `derived` lists. The order of the lists (lexical, semantic, own, derived) changes
-    no fused rank.
+    no fused rank. With `distinct` a ranking holds each entity once, by its best row.
     """
 
     name: str
@@ -27,6 +27,7 @@ class Variant:
     own: tuple[Stage, ...] = ()
     derived: tuple[Stage, ...] = ()
     source: str = ""
+    distinct: bool = False
 
     def __post_init__(self) -> None:
         if self.lexical is None and self.semantic is None and not self.own:
@@ -50,12 +51,14 @@ class Variant:
                 lines.append(f"  {label:<9} {stage}")
         lines += [f"  {'own':<9} {s}" for s in self.own]
         lines += [f"  {'derived':<9} {s}" for s in self.derived]
-        return "\n".join([*lines, f"  {'fusion':<9} {self.fusion}"])
+        lines.append(f"  {'fusion':<9} {self.fusion}")
+        return "\n".join(lines + [f"  {'page':<9} each entity once, by its best row"] * self.distinct)
 
     @property
     def hash(self) -> str:
         """Of the composition alone: two names for the same stages have the same hash."""
-        return content_hash([str(s) for s in (self.lexical, self.semantic, *self.own, *self.derived, self.fusion)])
+        stages = (self.lexical, self.semantic, *self.own, *self.derived, self.fusion)
+        return content_hash([str(s) for s in stages], self.distinct)
 
     def replace(self, **changes: Any) -> Variant:
         """A new variant with some fields changed."""

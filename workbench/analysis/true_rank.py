@@ -1,0 +1,73 @@
+"""True ranks: where a target stands in an order of which a list holds only the beginning.
+
+Each is found by exact queries made for an explanation; nothing of the result is computed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from workbench.registry import Stage
+from workbench.retrieval.context import Context
+from workbench.retrieval.search import Collection, scope
+from workbench.types import PointId, Query
+
+# An order without a rank query is read from its beginning, each time so many times as deep, until it holds the
+# target: most targets stand near a limit, and few readings are made of a whole collection.
+_FIRST_DEPTH, _DEEPER = 4096, 16
+
+
+class TrueRank(NamedTuple):
+    """1-based, None where the order never comes to the target; its score where the order is one of scores."""
+
+    rank: int | None
+    score: float | None = None
+
+
+def lexical_rank(collection: Collection, query: Query, channel: Stage, terms: Sequence[str], target: PointId) -> TrueRank:
+    """The target's place in the order that a lexical channel's cap or limit cuts: its policy's reading, or BM25."""
+    catalog, policy = collection.stores.catalog, channel.get("policy")
+    if not terms:
+        return TrueRank(None)
+    if channel.name == "lexical_bm25":
+        return TrueRank(*catalog.bm25_rank(terms, target, query.filters, channel["k1"], channel["b"]))
+    if policy is not None and policy.name == "by_bm25":
+        return TrueRank(*catalog.bm25_rank(terms, target, query.filters))
+    if policy is not None:
+        return TrueRank(_deepened(collection, target, lambda depth: _read(collection, query, policy, terms, depth)))
+    # Any other channel is asked for more of its own list, ids alone.
+    scores: dict[PointId, float] = {}
+
+    def ranked(depth: int) -> Sequence[PointId]:
+        found = channel.replace(limit=depth)(query, Context(collection.stores, scope(query), fields=()))
+        scores.update(zip(found.ids, found.scores, strict=True))
+        return found.ids
+
+    return TrueRank(_deepened(collection, target, ranked), scores.get(target))
+
+
+def semantic_rank(collection: Collection, query: Query, target: PointId) -> TrueRank:
+    """The target's exact place among all that the filters admit, by cosine; None for a query without a character."""
+    vector = Context(collection.stores, scope(query)).vector(query)
+    if vector is None:
+        return TrueRank(None)
+    return TrueRank(*collection.stores.catalog.true_rank(vector, target, query.filters))
+
+
+def _read(collection: Collection, query: Query, policy: Stage, terms: Sequence[str], cap: int) -> Sequence[PointId]:
+    return policy.replace(cap=cap)(query, Context(collection.stores, scope(query), fields=()), terms).ids
+
+
+def _deepened(
+    collection: Collection, target: PointId, read: Callable[[int], Sequence[PointId]]
+) -> int | None:
+    everything, depth = max(collection.stores.catalog.n, 1), _FIRST_DEPTH
+    while True:
+        depth = min(depth, everything)
+        ids = read(depth)
+        if target in ids:
+            return ids.index(target) + 1
+        if depth == everything or len(ids) < depth:
+            return None
+        depth *= _DEEPER

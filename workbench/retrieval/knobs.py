@@ -1,0 +1,169 @@
+"""Knobs: every number and choice of a variant that a person turns, by one name, with its range.
+
+A knob that frozen lists answer has `again` False; turning one of the others retrieves again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from workbench.errors import BadParameter
+from workbench.registry import Stage, entries, make
+from workbench.retrieval.variant import Variant, variant
+from workbench.types import Mode
+
+WEIGHT = "weight."
+NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """One knob of a variant. `kind` says how it turns: "real" (at least `low`), "whole" (at least `low`), "choice"
+    (one of `choices`). `value` is where it stands; `about` says what it does."""
+
+    name: str
+    kind: Literal["real", "whole", "choice"]
+    value: Any
+    about: str
+    low: float = 0
+    choices: tuple[Any, ...] = ()
+    again: bool = False
+
+
+def knobs(spec: str | Variant, mode: Mode = "hybrid") -> dict[str, Knob]:
+    """The knobs that a variant has in a mode, by name, in the order of its stages."""
+    chosen = variant(spec)
+    channels, derived, fusion = chosen.stages(mode)
+    found: list[Knob] = []
+    if chosen.lexical in channels and chosen.lexical is not None:
+        found += _lexical(chosen.lexical)
+    if chosen.semantic in channels and chosen.semantic is not None:
+        found += _semantic(chosen.semantic)
+    if mode == "hybrid":
+        found.append(Knob("third_list", "choice", _third(chosen), "the list made of what the channels read",
+                          choices=tuple(_third_lists(chosen))))  # fmt: skip
+        found.append(Knob("fusion", "choice", _text(fusion), "how the lists become one", choices=tuple(fusions(chosen))))
+        lists = [n for n in ("lexical", "semantic") if getattr(chosen, n) is not None]
+        found += _fusion(fusion, [*lists, *(s.name for s in (*chosen.own, *derived))])
+    found.append(Knob("distinct", "choice", chosen.distinct, "each entity once, by its best row", choices=(False, True)))
+    return {k.name: k for k in found}
+
+
+def with_knobs(spec: str | Variant, turned: Mapping[str, Any], mode: Mode = "hybrid") -> Variant:
+    """The variant with these knobs turned; its name says how. Raises BadParameter for a knob that it lacks.
+
+    Lists and fusion are chosen first, so that a knob of the new fusion can be turned with it.
+    """
+    base = made = variant(spec)
+    first = [n for n in ("third_list", "fusion") if n in turned]
+    for name in [*first, *(n for n in turned if n not in first)]:
+        made = _turned(made, name, turned[name], mode)
+    said = ", ".join(f"{n}={_short(v)}" for n, v in turned.items())
+    return made.replace(name=f"{base.name} ({said})") if said else base
+
+
+def fusions(chosen: Variant) -> dict[str, Stage]:
+    """Every fusion that a variant can be given, by its text: its own, each registered one as it is by default, and
+    each of its lists alone."""
+    plain = [make("fusion", n, {}) for n, e in entries("fusion").items() if not _needs(e)]
+    own = chosen.fusion
+    alone = [make("fusion", "single", {"name": n}) for n in ("lexical", "semantic") if getattr(chosen, n) is not None]
+    others = [s for s in (*plain, *alone) if s.name != own.name or s.name == "single"]
+    return {_text(s): s for s in (own, *others)}
+
+
+def _lexical(channel: Stage) -> list[Knob]:
+    policy = channel.get("policy")
+    if policy is not None:
+        return [
+            Knob("policy", "choice", policy.name, "the order in which candidates are read",
+                 choices=tuple(dict.fromkeys([policy.name, *entries("policy")])), again=True),
+            Knob("cap", "whole", policy["cap"], "candidates that the lexical channel reads at most", 1),
+        ]  # fmt: skip
+    limit = channel.get("limit")
+    return [] if limit is None else [Knob("lexical_limit", "whole", limit, "rows that the lexical channel holds at most", 1)]
+
+
+def _semantic(channel: Stage) -> list[Knob]:
+    found = []
+    if channel.get("limit") is not None:
+        found.append(Knob("semantic_limit", "whole", channel["limit"], "nearest rows that the semantic channel holds", 1))
+    if "floor" in dict(channel.params):
+        found.append(Knob("floor", "real", channel["floor"], "the least cosine that the semantic channel admits", -1.0))
+    return found
+
+
+def _fusion(fusion: Stage, lists: list[str]) -> list[Knob]:
+    params = dict(fusion.params)
+    found = []
+    if "k" in params:
+        found.append(Knob("k", "real", params["k"], "how fast a list's share falls with the rank in it"))
+    if "bonus" in params:
+        found.append(Knob("bonus", "real", params["bonus"], "what the weaker of two scores adds"))
+    if "weights" in params:
+        given = dict(params["weights"])
+        found += [Knob(WEIGHT + n, "real", given.get(n, 1), f"what a rank in the {n} list counts") for n in lists]
+    return found
+
+
+def _turned(chosen: Variant, name: str, value: Any, mode: Mode) -> Variant:
+    known = knobs(chosen, mode)
+    if name not in known:
+        raise BadParameter(f"{chosen.name} has no knob {name!r}", do=f"It has: {', '.join(known)}")
+    _check(known[name], value)
+    if name == "distinct":
+        return chosen.replace(distinct=bool(value))
+    if name == "third_list":
+        return chosen.replace(derived=_third_lists(chosen)[value])
+    if name == "fusion":
+        return chosen.replace(fusion=fusions(chosen)[value])
+    if name.startswith(WEIGHT):
+        weights = {**dict(chosen.fusion["weights"]), name.removeprefix(WEIGHT): value}
+        return chosen.replace(fusion=chosen.fusion.replace(weights=weights))
+    if name in ("k", "bonus"):
+        return chosen.replace(fusion=chosen.fusion.replace(**{name: value}))
+    if name in ("semantic_limit", "floor"):
+        return chosen.replace(semantic=chosen.semantic.replace(**{name.removeprefix("semantic_"): value}))
+    if name == "lexical_limit":
+        return chosen.replace(lexical=chosen.lexical.replace(limit=value))
+    policy = chosen.lexical["policy"]
+    changed = policy.replace(cap=value) if name == "cap" else make("policy", value, {"cap": policy["cap"]})
+    return chosen.replace(lexical=chosen.lexical.replace(policy=changed))
+
+
+def _check(knob: Knob, value: Any) -> None:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if knob.kind == "choice":
+        if value not in knob.choices:
+            raise BadParameter(f"{knob.name} cannot be {value!r}", do=f"Use one of {', '.join(map(str, knob.choices))}")
+    elif knob.name == "floor" and value is None:
+        return
+    elif not number or not knob.low <= value < float("inf"):
+        raise BadParameter(f"{knob.name} cannot be {value!r}", do=f"Use a number of at least {knob.low:g}")
+    elif knob.kind == "whole" and value != int(value):
+        raise BadParameter(f"{knob.name} is a whole number, not {value!r}")
+
+
+def _third_lists(chosen: Variant) -> dict[str, tuple[Stage, ...]]:
+    own = {_third(chosen): chosen.derived}
+    alone = {n: (make("derived", n, {}),) for n, e in entries("derived").items() if not _needs(e)}
+    return {**own, NONE: (), **{n: s for n, s in alone.items() if n not in own}}
+
+
+def _third(chosen: Variant) -> str:
+    return " + ".join(d.name for d in chosen.derived) or NONE
+
+
+def _text(stage: Stage) -> str:
+    """A stage as a person writes it: parameters that are not set are left out."""
+    return f"{stage.name}({', '.join(f'{k}={v}' for k, v in stage.params if v not in (None, ()))})"
+
+
+def _needs(entry: Any) -> bool:
+    return any(p.default is p.empty for p in entry.parameters.values())
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
