@@ -23,6 +23,8 @@ KIND_SHARES = (0.38, 0.28, 0.16, 0.12, 0.06)
 SUBJECTS_A_PROJECT = 3
 DECOY_AVERAGES = 3.0
 """A decoy is longer than the target, so that the target stays lexically first."""
+MOST_OVER = 0.01
+"""How far a captured average may be missed, as a share of it: scores then move by less than that."""
 CAPTURED_SLACK = 2.0
 """Terms by which a captured incident's filler is drawn too short, then filled up to the exact average."""
 
@@ -137,7 +139,9 @@ class Builder:
         length = draw_lengths(self.rng, rows, mean - slack, filler, self._least(mask, self.plan.make[items]))[copies]
         spent = self._headings(items, mask, exact, copies)
         groups = self.pool.groups[kind, subject]
-        count = np.rint((length - spent) / self.sentence_mean[groups]).astype(np.int64).clip(1)
+        count = np.rint((length - spent) / self.sentence_mean[groups]).astype(np.int64)
+        # A captured collection's average is met exactly, by words where no sentence fits.
+        count = count.clip(0 if self.incident.captured else 1)
         self._sentences(items, count, copies, ~exact & (copies != np.arange(rows)))
         for phrase in self.incident.phrases:
             self._phrase(items, phrase)
@@ -219,6 +223,9 @@ class Builder:
         """Adds words to the filler until the collection's average length is exactly the recorded one."""
         total = int(self.parts.lengths[np.concatenate(self.pieces.part)].sum())
         lacking = round(self.average * self.n) - total
+        if -lacking > MOST_OVER * self.average * self.n:
+            raise SpecError(f"the filler cannot be as short as an average of {self.average:.1f} terms asks for",
+                            where=self.incident.name)  # fmt: skip
         if lacking > 0:
             words = np.full(len(items), lacking // len(items)) + (np.arange(len(items)) < lacking % len(items))
             for size in np.unique(words[words > 0]):

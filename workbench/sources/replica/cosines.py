@@ -8,27 +8,29 @@ import numpy as np
 
 from workbench.sources.replica.layout import Layout
 from workbench.sources.source import Embed
+from workbench.types import Query
 
 BATCH = 4096
+MARGIN = 1e-5
+"""A cosine below the ceiling by less than a float32 vector keeps would not stay below it."""
 
 
 def constructed(layout: Layout, embed: Embed) -> Iterator[np.ndarray]:
     """Batches of (rows, dim) float32 unit vectors in point-id order.
 
     The law: v = c · q + √(1 − c²) · u with q the first query's own vector, u a random unit vector orthogonal to it
-    and c the recorded cosine; chunks without one get a normal draw with the recorded mean and spread, cut at the
-    recorded ceiling, so that none of them enters the semantic list.
+    and c the recorded cosine; chunks without one get a normal draw with the recorded mean and spread, folded
+    below the recorded ceiling, so that none of them enters the semantic list.
     """
     captured = layout.incident.captured
-    query = embed([layout.incident.queries[0].text.strip()])[0].astype(np.float64)
+    query = embed([Query(layout.incident.queries[0].text).normalised])[0].astype(np.float64)
     rng = np.random.default_rng([layout.seed, layout.incident.size, 1])
     cosine = rng.normal(captured.cosine_mean, captured.cosine_spread, layout.incident.size)
-    # Folded, not clipped: clipping would leave a tie at the ceiling.
-    over = cosine > captured.cosine_ceiling
-    cosine[over] = 2 * captured.cosine_ceiling - cosine[over]
-    cosine = cosine.clip(-1, captured.cosine_ceiling)
+    # Folded, not clipped: clipping would leave ties at the ceiling.
+    cosine = np.clip(captured.cosine_ceiling - np.abs(captured.cosine_ceiling - MARGIN - cosine) - MARGIN, -1, 1)
     for row in captured.rows:
-        cosine[row.position - 1] = row.cosine
+        if row.cosine is not None:
+            cosine[row.position - 1] = row.cosine
     for start in range(0, len(cosine), BATCH):
         c = cosine[start : start + BATCH, None]
         u = rng.normal(size=(len(c), len(query)))

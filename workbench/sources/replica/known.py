@@ -20,7 +20,7 @@ def known_row(incident: Incident, row: KnownRow, parts: Parts, sentences: Pool, 
     out: list[int] = []
     left = {t: c for t, c in zip(incident.terms, row.tf, strict=True) if c}
     length = row.length
-    if row.verbatim:
+    if row.verbatim == "content":
         phrase = incident.queries[0].text
         out.append(parts.add(phrase))
         length -= parts.length_of(phrase)

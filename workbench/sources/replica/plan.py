@@ -116,4 +116,7 @@ def _after(
     make, mask, rows, (low, high) = planned
     after: Mapping[str, int] = incident.captured.after
     first = max((after.get(t, 0) for n, t in enumerate(incident.terms) if mask >> n & 1), default=0)
+    asked = mask_of(DEFAULT.query_terms(incident.queries[0].text), tuple(incident.terms))
+    if mask & asked == asked:
+        first = max(first, incident.captured.after_all)
     return make, mask, rows, (max(low, first), high)

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from workbench.sources.replica.layout import Layout
-from workbench.sources.replica.plan import DECOY, FILLER, KNOWN, TARGET
+from workbench.sources.replica.plan import FILLER, KNOWN, TARGET
 from workbench.sources.replica.sentences import KINDS
 from workbench.sources.replica.tables import SpecError
 from workbench.sources.replica.words import SUBJECTS
@@ -55,16 +55,19 @@ def chunks(layout: Layout) -> Iterator[Chunk]:
     found = dict.fromkeys(counted, 0)
     age = np.random.default_rng([layout.seed, layout.incident.size]).random(len(layout.order))
     first_target = layout.target[0]
+    known = layout.incident.captured.rows if layout.incident.captured else ()
+    sources = {r.position: layout.incident.queries[0].text for r in known if r.verbatim == "source"}
     for place, item in enumerate(layout.order.tolist()):
         kind = KINDS[layout.kind[item]]
         text = text_of(layout, item, kind)
         for term in counted.intersection(DEFAULT.terms(text)):
             found[term] += 1
         made = layout.plan.make[item]
+        quoted = sources.get(place + 1, "")
         if made == TARGET or item == first_target:
             yield _target_chunk(layout, place + 1, text)
         else:
-            yield _chunk(layout, place + 1, item, kind, text, float(age[place]))
+            yield _chunk(layout, place + 1, item, kind, text, float(age[place]), quoted)
     if found != dict(layout.incident.terms):
         wrong = ", ".join(f"{t} in {found[t]} in place of {n}" for t, n in layout.incident.terms.items() if found[t] != n)
         raise SpecError(f"the texts hold {wrong}", where=layout.incident.name)
@@ -76,7 +79,7 @@ def _target_chunk(layout: Layout, point_id: int, text: str) -> Chunk:
     return Chunk(point_id, target.entity, point_id - target.position, text, target.title, target.source, facets=facets)
 
 
-def _chunk(layout: Layout, point_id: int, item: int, kind: str, text: str, age: float) -> Chunk:
+def _chunk(layout: Layout, point_id: int, item: int, kind: str, text: str, age: float, quoted: str) -> Chunk:
     heading = layout.part[layout.starts[item]]
     created = layout.parts.created[heading]
     if not created or created[:10] > INCIDENT_DAY:
@@ -84,16 +87,12 @@ def _chunk(layout: Layout, point_id: int, item: int, kind: str, text: str, age: 
     project = layout.projects[layout.project[item]]
     reference = f"{(point_id * 2654435761) & 0xFFFFFFFF:08x}"
     return Chunk(
-        point_id, f"{kind}-{reference}", 0, text, layout.parts.texts[heading].split("\n", 1)[0], f"{kind}/{reference}",
+        point_id, f"{kind}-{reference}", 0, text, layout.parts.texts[heading].split("\n", 1)[0], quoted or f"{kind}/{reference}",
         facets=Facets(
             project, kind, (SUBJECTS[layout.subject[item]].name,), STATUSES[point_id % len(STATUSES)], created, created,
             f"{project}/{kind}/{reference}.md",
         ),
     )  # fmt: skip
-
-
-EMBEDDED_WHOLE = (TARGET, DECOY)
-"""Besides every group: what is near a query is embedded whole."""
 
 
 def is_whole(layout: Layout) -> np.ndarray:

@@ -117,26 +117,29 @@ class Checks:
 
 @dataclass(frozen=True, slots=True)
 class KnownRow:
-    """A chunk of a captured incident whose place, length, term counts and cosine were recorded.
+    """A chunk of a captured incident whose place, length and term counts were recorded.
 
-    `tf` follows the order of `Incident.terms`; `cosine` is that to the first query.
+    `tf` follows the order of `Incident.terms`; `cosine` is that to the query, None where it is only known to be
+    below the captured ceiling; `verbatim` says where the query stands verbatim: "", "content" or "source".
     """
 
     position: int
     length: int
     tf: tuple[int, ...]
-    cosine: float
+    cosine: float | None
     project: str
-    verbatim: bool = False
+    verbatim: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """What was read from a live collection. Chunks that are not in `rows` hold term t only after position
-    `after[t]`, and their cosines are normal around `cosine_mean`, never above `cosine_ceiling`."""
+    """What was read from a live collection. Chunks that are not in `rows` hold term t only after place `after[t]`,
+    and all terms together only after `after_all`; their cosines are normal around `cosine_mean`, always below
+    `cosine_ceiling`. `ranks` are the target's, by variant and list, as they were recorded."""
 
     rows: tuple[KnownRow, ...]
     after: Mapping[str, int]
+    after_all: int
     cosine_mean: float
     cosine_spread: float
     cosine_ceiling: float
