@@ -21,7 +21,8 @@ _LAZY = {
     "search": "workbench.retrieval.search",
     "Query": "workbench.types",
     "Variant": "workbench.retrieval.variant",
-    "variants": "workbench.retrieval.variants",
+    "variant": "workbench.retrieval.variant",
+    "explain": "workbench.analysis.explain",
 }
 
 __all__ = sorted([*_LAZY, "__version__"])

@@ -68,9 +68,8 @@ def metrics_table(trial: Any) -> Any:
 
     metrics = trial.comparison.per_variant.pivot(on="metric", index="variant", values="value")
     costs = pl.DataFrame(list(trial.ran.costs)).select("variant", "p50_ms", "p95_ms", "calls", "payload_bytes")
-    return metrics.join(costs, on="variant", maintain_order="left").with_columns(
-        pl.col(pl.Float64).round(4), pl.col("p50_ms", "p95_ms", "calls").round(1), pl.col("payload_bytes").round(0).cast(pl.Int64)
-    )
+    costs = costs.with_columns(pl.exclude("variant", "payload_bytes").round(1), pl.col("payload_bytes").round(0).cast(pl.Int64))
+    return metrics.with_columns(pl.exclude("variant").round(4)).join(costs, on="variant", maintain_order="left")
 
 
 def _rank(trial: Any, variant: str, query: str) -> int | None:

@@ -93,7 +93,7 @@ class Context:
         def embed() -> np.ndarray:
             with self.trace.span("semantic", "embed", "model") as span:
                 span.rows = 1
-                return self.stores.embedder.embed([text])[0]
+                return self.stores.embedder.embed_query(text)
 
         return self.once(("vector", text), embed)
 

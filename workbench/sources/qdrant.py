@@ -31,7 +31,8 @@ DEFAULTS = {
     "text": "content", "title": "title", "source": "source", "entity_id": "entity_id", "chunk_index": "chunk_index",
     "source_type": "source_type", **{role: role for role in FACET_ROLES},
 }  # fmt: skip
-DERIVED = "terms"
+# What the stores add to a payload of our own: it is made again at the next load.
+DERIVED = frozenset({"terms", "created_at", "updated_at"})
 COLLECTION_IN_URL = re.compile(r"^(?P<server>https?://.+?)/collections/(?P<name>[^/?#]+)/?$")
 CREDENTIALS = re.compile(r"(?<=//)[^/@]*@")
 
@@ -208,7 +209,7 @@ def _chunk(
 
 def _rest(payload: Mapping[str, Any], mapped: Mapping[str, str]) -> dict[str, Any]:
     """What no role reads; the content of an object `metadata` stands under its own keys."""
-    used = set(mapped.values()) | ({DERIVED} if mapped["text"] == DEFAULTS["text"] else set())
+    used = set(mapped.values()) | (DERIVED if mapped["text"] == DEFAULTS["text"] else set())
     rest = {key: value for key, value in payload.items() if key not in used}
     inner = rest.get("metadata")
     if isinstance(inner, Mapping):

@@ -7,11 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.stores.filter_values import COLUMNS, RANGE_OPERATORS, kind_of, range_of, values_of
+from workbench.stores.moments import ISO_8601
 from workbench.stores.points import DATETIME_FIELDS
-
-# A text that is a moment: an ISO 8601 date, or date and time to the second's fraction, zone or none. DuckDB's
-# own cast takes more ("epoch", names of zones), which Qdrant's index does not.
-_ISO_8601 = r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)?)?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +21,7 @@ class Where:
 
 def moment_sql(text: str) -> str:
     """The SQL of a text's moment (TIMESTAMPTZ; the session's zone is UTC), NULL where it is not ISO 8601."""
-    return f"CASE WHEN regexp_full_match({text}, '{_ISO_8601}') THEN try_cast({text} AS TIMESTAMPTZ) END"
+    return f"CASE WHEN regexp_full_match({text}, '{ISO_8601}') THEN try_cast({text} AS TIMESTAMPTZ) END"
 
 
 def where(filters: Mapping[str, Any]) -> Where:

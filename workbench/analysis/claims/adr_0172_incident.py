@@ -49,7 +49,7 @@ def semantic_absence(run: Run) -> Measured:
     stores = at.collection.stores
     ranks = {}
     for name, query in at.queries.items():
-        vector = stores.embedder.embed([query.normalised])[0]
+        vector = stores.embedder.embed_query(query.normalised)
         rank, score = stores.catalog.true_rank(vector, at.target, query.filters)
         ranks[name] = {"rank": rank, "cosine": round(float(score), 4)}
     chunk = at.of([at.target])[0]
