@@ -18,7 +18,7 @@ _DEEDS = ("waited at the pier", "was painted twice", "came by the night boat", "
 
 
 def chunks() -> list[Chunk]:
-    """SIZE chunks with ids that leave gaps; ties, exact repeats and an id order that hides the target."""
+    """SIZE chunks with ids that leave gaps; ties, an exact repeat, a chunk without terms, and an id order that hides the target."""
     rng = random.Random(17)
     out = []
     for n in range(SIZE):
@@ -31,5 +31,6 @@ def chunks() -> list[Chunk]:
             text = f"{QUERY}\n\n" + " ".join(f"{rng.choice(_OBJECTS).capitalize()} {rng.choice(_DEEDS)}." for _ in range(25))
         project = rng.choice(("pier", "museum", "cellar"))
         out.append(Chunk(point, f"e{point}", 0, text, text.split("\n")[0][:40], f"log/{point}", facets=Facets(project=project)))
+    out[7] = Chunk(out[7].id, out[7].entity_id, 0, "of the", "", out[7].source, facets=out[7].facets)
     out[5] = Chunk(out[5].id, out[5].entity_id, 0, out[4].text, out[4].title, out[5].source, facets=out[4].facets)
     return out

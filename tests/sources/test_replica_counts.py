@@ -109,7 +109,7 @@ def test_a_decoy_holds_all_terms_without_the_phrase_and_the_counts_stay(tmp_path
 
 
 def test_the_target_grows_to_the_length_asked_while_the_others_stay(tmp_path: Path) -> None:
-    path = incident_file(tmp_path, ('[checks]\nlexically_first = ["title"]', ""))
+    path = incident_file(tmp_path)
     plain, grown = (make_layout(read_incident(path), 7, target_averages=a) for a in (None, 9.0))
     target = grown.target[0]
     assert 8.5 < grown.length[target] / grown.average < 9.5

@@ -11,7 +11,7 @@ What is near a query (target, groups, decoy) is embedded whole and never compose
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from workbench.sources.source import Embed
 
 CALIBRATION = 80
 """Filler chunks of each kind embedded whole for the fit; each costs as much as eight sentences."""
+CALIBRATION_SEED = 0
+"""The fit is made on the same incident drawn by this seed, so that replicas that differ by seed share its cost."""
 BATCH = 4096
 
 
@@ -76,14 +78,10 @@ class Composer:
     def __init__(self, layout: Layout, embed: Embed) -> None:
         self.layout, self.embed = layout, embed
         self.whole = is_whole(layout)
-        filler = np.flatnonzero(~self.whole)
-        self._row = np.full(len(layout.parts.texts), -1, np.int64)
-        if len(filler):
-            used = np.unique(layout.part[np.repeat(~self.whole, np.diff(layout.starts))])
-            self._row[used] = np.arange(len(used))
-            parts = embed([layout.parts.texts[p] for p in used]).astype(np.float32)
-            self.fit = self._fitted(filler, parts)
-            self._heading, self._sentence = parts @ self.fit.heading, parts @ self.fit.sentence
+        if not self.whole.all():
+            parts = _PartVectors.of(layout, ~self.whole, embed)
+            self.fit = fit_of(layout.drawn_by(CALIBRATION_SEED), embed)
+            self._heading, self._sentence = parts.times(self.fit.heading), parts.times(self.fit.sentence)
 
     def vectors(self, items: np.ndarray) -> np.ndarray:
         """(len(items), dim) float32 unit vectors, rows in the order of the items."""
@@ -100,11 +98,11 @@ class Composer:
 
     def true(self, items: np.ndarray) -> np.ndarray:
         """(len(items), dim) the embeddings of the whole texts."""
-        return self.embed([text_of(self.layout, int(i), KINDS[self.layout.kind[i]]) for i in items])
+        return true_vectors(self.layout, items, self.embed)
 
     def _composed(self, items: np.ndarray) -> np.ndarray:
         kind = self.layout.kind[items]
-        heading, sentences = self._features(items, self._heading, self._sentence)
+        heading, sentences = self._heading.headings(items), self._sentence.sentences(items)
         first, second, angle = _draws(self.layout.seed, items, CALIBRATION)
         centre = self.fit.centre[kind]
         own = heading + sentences - self.fit.shift[kind]
@@ -112,34 +110,66 @@ class Composer:
         own += np.sin(angle)[:, None] * self.fit.residuals[kind, second]
         return _on_the_sphere(centre, own)
 
-    def _features(self, items: np.ndarray, as_heading: np.ndarray, as_sentence: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(n, dim) heading vectors and mean sentence vectors, from these tables of parts."""
-        starts, counts = self.layout.starts[items], np.diff(self.layout.starts)[items] - 1
-        heading = as_heading[self._row[self.layout.part[starts]]]
-        ends = np.cumsum(counts)
-        body = np.repeat(starts + 1 - (ends - counts), counts) + np.arange(int(counts.sum()))
-        vectors = as_sentence[self._row[self.layout.part[body]]]
-        return heading, np.add.reduceat(vectors, ends - counts, axis=0) / counts[:, None]
 
-    def _fitted(self, filler: np.ndarray, parts: np.ndarray) -> Fit:
-        rng = np.random.default_rng([self.layout.seed, CALIBRATION])
-        kinds = self.layout.kind[filler]
-        sample = []
-        for kind in range(len(KINDS)):
-            own = filler[kinds == kind]
-            # A kind with few chunks is sampled with repeats; one without any is never asked for.
-            own = own if len(own) else filler
-            sample.append(rng.choice(own, CALIBRATION, replace=len(own) < CALIBRATION))
-        flat = np.concatenate(sample)
-        shape = (len(KINDS), CALIBRATION, parts.shape[1])
-        true = self.true(flat).reshape(shape).astype(np.float64)
-        heading, sentences = (f.reshape(shape).astype(np.float64) for f in self._features(flat, parts, parts))
-        means = [f.mean(1) for f in (true, heading, sentences)]
-        y, h, s = ((f - m[:, None]).reshape(len(flat), -1) for f, m in zip((true, heading, sentences), means, strict=True))
-        by_heading, by_sentence = _weights(y, h, s)
-        residuals = (y - h @ by_heading - s @ by_sentence).reshape(shape)
-        shift = means[1] @ by_heading + means[2] @ by_sentence
-        return Fit(*(a.astype(np.float32) for a in (means[0], shift, by_heading, by_sentence, residuals)))
+@dataclass(frozen=True, slots=True)
+class _PartVectors:
+    """Vectors of the parts that some items are made of."""
+
+    layout: Layout
+    row: np.ndarray
+    vectors: np.ndarray
+
+    @classmethod
+    def of(cls, layout: Layout, items: np.ndarray, embed: Embed) -> _PartVectors:
+        """The embeddings of all parts of the items (a mask)."""
+        used = np.unique(layout.part[np.repeat(items, np.diff(layout.starts))])
+        row = np.full(len(layout.parts.texts), -1, np.int64)
+        row[used] = np.arange(len(used))
+        return cls(layout, row, embed([layout.parts.texts[p] for p in used]).astype(np.float32))
+
+    def times(self, matrix: np.ndarray) -> _PartVectors:
+        """The same parts, each vector multiplied from the right."""
+        return replace(self, vectors=self.vectors @ matrix)
+
+    def headings(self, items: np.ndarray) -> np.ndarray:
+        """(n, dim) the vectors of the items' first parts."""
+        return self.vectors[self.row[self.layout.part[self.layout.starts[items]]]]
+
+    def sentences(self, items: np.ndarray) -> np.ndarray:
+        """(n, dim) the means of the vectors of the items' other parts."""
+        starts, counts = self.layout.starts[items] + 1, np.diff(self.layout.starts)[items] - 1
+        ends = np.cumsum(counts)
+        body = np.repeat(starts - (ends - counts), counts) + np.arange(int(counts.sum()))
+        return np.add.reduceat(self.vectors[self.row[self.layout.part[body]]], ends - counts, axis=0) / counts[:, None]
+
+
+def true_vectors(layout: Layout, items: np.ndarray, embed: Embed) -> np.ndarray:
+    """(len(items), dim) the embeddings of the items' whole texts."""
+    return embed([text_of(layout, int(i), KINDS[layout.kind[i]]) for i in items])
+
+
+def fit_of(layout: Layout, embed: Embed) -> Fit:
+    """The combination that fits a sample of the layout's filler, as many chunks of every kind."""
+    filler = np.flatnonzero(~is_whole(layout))
+    rng = np.random.default_rng([layout.seed, CALIBRATION])
+    sample = []
+    for kind in range(len(KINDS)):
+        own = filler[layout.kind[filler] == kind]
+        # A kind with few chunks is sampled with repeats; one without any is never asked for.
+        own = own if len(own) else filler
+        sample.append(rng.choice(own, CALIBRATION, replace=len(own) < CALIBRATION))
+    flat = np.concatenate(sample)
+    chosen = np.zeros(len(layout.length), bool)
+    chosen[flat] = True
+    parts = _PartVectors.of(layout, chosen, embed)
+    found = (true_vectors(layout, flat, embed), parts.headings(flat), parts.sentences(flat))
+    true, heading, sentences = (f.reshape(len(KINDS), CALIBRATION, -1).astype(np.float64) for f in found)
+    means = [f.mean(1) for f in (true, heading, sentences)]
+    y, h, s = ((f - m[:, None]).reshape(len(flat), -1) for f, m in zip((true, heading, sentences), means, strict=True))
+    by_heading, by_sentence = _weights(y, h, s)
+    residuals = (y - h @ by_heading - s @ by_sentence).reshape(true.shape)
+    shift = means[1] @ by_heading + means[2] @ by_sentence
+    return Fit(*(a.astype(np.float32) for a in (means[0], shift, by_heading, by_sentence, residuals)))
 
 
 def _on_the_sphere(centre: np.ndarray, own: np.ndarray) -> np.ndarray:

@@ -45,7 +45,8 @@ def known_row(incident: Incident, row: KnownRow, parts: Parts, sentences: Pool, 
         at = (at + 1) % int(sentences.size[group])
     if length:
         out.append(pad(parts, length))
-    return out
+    # A chunk without terms still has a text.
+    return out or [parts.once("…")]
 
 
 def pad(parts: Parts, words: int) -> int:

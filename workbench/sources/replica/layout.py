@@ -6,7 +6,7 @@ Memory at 384,885 chunks: about 6 million part numbers and sums per chunk, under
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +26,7 @@ from workbench.text import DEFAULT
 class Layout:
     """Item i is made of parts[starts[i]:starts[i + 1]], in that order; its first part is its heading.
 
+    `drawn_by(seed)` is the layout that another seed makes of the same incident and filler.
     `kind`, `project` (numbers into `projects`), `subject`, `length` (terms) and `tf` (n, counted terms) are by
     item; `order` is the item at each place in point-id order.
     """
@@ -43,6 +44,7 @@ class Layout:
     length: np.ndarray
     tf: np.ndarray
     order: np.ndarray
+    drawn_by: Callable[[int], Layout]
 
     def parts_of(self, item: int) -> np.ndarray:
         return self.part[self.starts[item] : self.starts[item + 1]]
@@ -70,13 +72,25 @@ class Layout:
 
 
 def make_layout(
-    incident: Incident, seed: int, filler: Iterable[str] | None = None, target_averages: float | None = None
-) -> Layout:
+    incident: Incident, seed: int, filler: Callable[[], Iterable[str]] | None = None,
+    target_averages: float | None = None,
+) -> Layout:  # fmt: skip
     """The layout of an incident by a seed, its counts verified.
 
-    `target_averages` makes the target's first chunk that many average lengths long, all else as it was.
-    Raises SpecError where the counts cannot be met or a check of the incident fails.
+    `target_averages` makes the target's first chunk that many average lengths long, all else as it was; whether
+    it is lexically first is then not checked, but what is asked. Raises SpecError where the counts cannot be met
+    or the target is not lexically first where the incident says so.
     """
+    layout = _made(incident, seed, filler, target_averages)
+    _verify_counts(layout)
+    if not target_averages:
+        _verify_first(layout)
+    return layout
+
+
+def _made(
+    incident: Incident, seed: int, filler: Callable[[], Iterable[str]] | None, target_averages: float | None
+) -> Layout:
     counted = tuple(incident.terms)
     parts = Parts(counted)
     rng = np.random.default_rng([seed, *incident.name.encode()])
@@ -86,7 +100,7 @@ def make_layout(
     if target_averages:
         texts = target_texts(incident, parts, seed, round(target_averages * average))
     target = [parts.add(t, incident.target.created) for t in texts]
-    sentences = made_pool(parts) if filler is None else foreign_pool(parts, filler, seed)
+    sentences = made_pool(parts) if filler is None else foreign_pool(parts, filler(), seed)
     plan = make_plan(incident, rng, [mask_of(parts.held(t), counted) for t in texts])
     builder = Builder(incident, plan, parts, sentences, rng, words, average)
     starts, part = builder.build(target)
@@ -94,18 +108,21 @@ def make_layout(
         incident, seed, plan, parts, starts, part, builder.kind, builder.project, tuple(builder.projects),
         builder.subject, np.add.reduceat(parts.lengths[part], starts[:-1]),
         np.add.reduceat(parts.tf[part], starts[:-1], axis=0), plan.order,
+        lambda other: layout if other == seed else _made(incident, other, filler, target_averages),
     )  # fmt: skip
-    _verify(layout)
     return layout
 
 
-def _verify(layout: Layout) -> None:
-    """The law of the plan, on what was built: exact counts; the target lexically first where that is asked."""
+def _verify_counts(layout: Layout) -> None:
     incident = layout.incident
     for n, (term, df) in enumerate(incident.terms.items()):
         made = int((layout.tf[:, n] > 0).sum())
         if made != df:
             raise SpecError(f"{term!r} stands in {made} chunks in place of {df}", where=incident.name)
+
+
+def _verify_first(layout: Layout) -> None:
+    incident = layout.incident
     for query_id in incident.checks.lexically_first:
         scores = layout.bm25(incident.query(query_id).text)
         target = layout.target[0]

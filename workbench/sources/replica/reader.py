@@ -64,7 +64,7 @@ def replica(
     def layout() -> Layout:
         from workbench.sources.replica.layout import make_layout
 
-        return make_layout(incident, seed, filler_texts() if filler_texts else None, target_averages)
+        return make_layout(incident, seed, filler_texts, target_averages)
 
     def read() -> Iterator[Chunk]:
         from workbench.sources.replica.render import chunks
