@@ -1,0 +1,177 @@
+"""The rebuilt notes search: rank by id inside the engine, fetch text only for the page that is returned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import BadParameter
+from workbench.registry import Stage
+from workbench.retrieval.fusions import max_min
+from workbench.retrieval.notes.budget import EXCERPT_CHUNKS, LABEL_CHARS, Budget
+from workbench.retrieval.notes.request import RETURNS, TIE_RULE, Ask, Engine, Floors, Ranked, Returns
+from workbench.retrieval.notes.rerank import Scorer, reranked
+from workbench.retrieval.notes.result import NoteHit, NotesResult, NotesSpan
+from workbench.trace import Trace, payload_bytes
+from workbench.types import SOURCE_TYPES, Query, Ranking, content_hash
+
+if TYPE_CHECKING:
+    from workbench.retrieval.search import Collection
+    from workbench.stores.embedding import Embedder
+
+DEFAULT_TYPES = ("entity",)
+"""Without a `source_type` in its filters a search returns notes (notes search rebuild, 6)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the new path searches, as data. `returns`: an observation or relation that was asked for stands for
+    itself, or for its note. `excerpt_chunks` are a row's best chunks that its excerpt is made of."""
+
+    fusion: Stage = field(default_factory=max_min)
+    floors: Floors = Floors()
+    budget: Budget = Budget()
+    returns: Returns = "itself"
+    excerpt_chunks: int = 1
+
+    def __post_init__(self) -> None:
+        if self.returns not in RETURNS:
+            raise BadParameter(f"unknown `returns` {self.returns!r}", do=f"Use {' or '.join(RETURNS)}")
+        if not 1 <= self.excerpt_chunks <= EXCERPT_CHUNKS:
+            raise BadParameter(f"an excerpt of {self.excerpt_chunks} chunks", do=f"Use 1 to {EXCERPT_CHUNKS}")
+
+    def replace(self, **changes: Any) -> Plan:
+        return replace(self, **changes)
+
+    @property
+    def hash(self) -> str:
+        return content_hash(str(self.fusion), self.floors, self.budget, self.returns, self.excerpt_chunks)
+
+
+class Notes:
+    """A collection as the notes search sees it: an engine and the model for queries. A context manager."""
+
+    def __init__(self, engine: Engine, embedder: Embedder) -> None:
+        self.engine, self.embedder = engine, embedder
+
+    @classmethod
+    def of(cls, collection: Collection) -> Notes:
+        """A loaded collection's own catalog, by a connection of this search's own."""
+        from workbench.retrieval.notes.duck import DuckNotes
+
+        return cls(DuckNotes.open(Path(collection.stores.catalog.path)), collection.stores.embedder)
+
+    def __enter__(self) -> Notes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.engine.close()
+
+    def search(
+        self, query: Query | str, plan: Plan = Plan(), *, rerank: Scorer | None = None, lists: bool = False,
+        **fields: Any,
+    ) -> NotesResult:  # fmt: skip
+        """Run one search. `fields` are Query's (filters, limit, offset) where `query` is a string.
+
+        `rerank` orders the first `rerank_candidates` rows by their best chunks; `lists` returns both legs too.
+        Raises BadParameter for a page beyond the budget, RerankFailed where the reranker fails.
+        """
+        if isinstance(query, str):
+            query = Query(query, **fields)
+        _check(query, plan.budget)
+        trace = Trace()
+        with trace.span("search", "search") as span:
+            ask = self._ask(query, plan, rerank is not None, trace)
+            result = _run(self.engine, query, ask, plan, rerank, lists, trace)
+            span.rows, span.bytes = len(result.hits), result.span.bytes
+        seconds = trace.spans[-1].seconds
+        return replace(result, span=replace(result.span, seconds=seconds), spans=tuple(trace.spans))
+
+    def _ask(self, query: Query, plan: Plan, reranks: bool, trace: Trace) -> Ask:
+        text, vector = query.normalised, None
+        if text:
+            with trace.span("embed", "embed", "model") as span:
+                vector, span.rows = self.embedder.embed_query(text), 1
+        end = query.offset + query.limit
+        k_fts, k_vec = plan.budget.k(end)
+        prefix = plan.budget.rerank_candidates if reranks else 0
+        # A page that meets the reranked prefix needs all of it.
+        first = 0 if query.offset < prefix else query.offset
+        return Ask(
+            tuple(self.engine.tokenizer.query_terms(text)), vector, typed(query.filters), k_fts, k_vec, first,
+            max(end, prefix if first < prefix else 0), plan.fusion, plan.floors, plan.returns, plan.excerpt_chunks,
+        )  # fmt: skip
+
+
+def typed(filters: Any) -> dict[str, Any]:
+    """The filters with a source type: notes, where the caller names none. Raises BadParameter for an unknown one."""
+    given = {"source_type": list(DEFAULT_TYPES), **filters}
+    types = given["source_type"]
+    for name in types if isinstance(types, list | tuple | set | frozenset) else [types]:
+        if name not in SOURCE_TYPES:
+            raise BadParameter(f"unknown source type {name!r}", do=f"Known: {', '.join(SOURCE_TYPES)}")
+    return given
+
+
+def _check(query: Query, budget: Budget) -> None:
+    if query.mode != "hybrid":
+        raise BadParameter(f"the notes search is hybrid, not {query.mode}", do="Use a variant for one channel alone")
+    if query.limit > budget.page_rows:
+        raise BadParameter(
+            f"a page of {query.limit} rows exceeds the budget of {budget.page_rows}", do="Give a Budget with more page_rows"
+        )
+
+
+def _run(
+    engine: Engine, query: Query, ask: Ask, plan: Plan, rerank: Scorer | None, lists: bool, trace: Trace
+) -> NotesResult:
+    budget, end = plan.budget, query.offset + query.limit
+    with trace.span("rank", "sql", engine.name) as span:
+        found = engine.ranked(ask)
+        span.rows, span.bytes = len(found.rows), sum(payload_bytes(list(row)) for row in found.rows)
+        ids = span.bytes
+    rows: list[tuple[Ranked, float | None]] = [(row, None) for row in found.rows]
+    read = 0
+    if rerank is not None and ask.first == 0 and rows:
+        prefix = found.rows[: budget.rerank_candidates]
+        with trace.span("rerank", "sql", engine.name) as span:
+            texts = engine.documents([row.best for row in prefix], budget.document_chars)
+            span.rows, span.bytes = len(texts), payload_bytes(texts)
+            read = span.bytes
+        with trace.span("rerank", "score", "model") as span:
+            rows[: len(prefix)] = reranked(query.normalised, prefix, texts, rerank)
+            span.rows = len(prefix)
+    page = rows[query.offset - ask.first : end - ask.first]
+    with trace.span("page", "sql", engine.name) as span:
+        shown = engine.page([row for row, _ in page], budget.excerpt_chars, LABEL_CHARS)
+        span.rows, span.bytes = len(shown), sum(payload_bytes(list(row)) for row in shown)
+        text = span.bytes
+    hits = tuple(
+        NoteHit(rank, row.type, row.id, row.score, s.point_id, s.title, s.path, s.note_type, s.excerpt, reranked=score)
+        for rank, ((row, score), s) in enumerate(zip(page, shown, strict=True), query.offset + 1)
+    )
+    legs = _lists(engine, ask, trace) if lists else ()
+    told = NotesSpan(
+        ask.k_fts, ask.k_vec, found.fts + found.vec, len(hits), ids, text, read,
+        sum(s.bytes for s in trace.spans if s.stage == "lists"), 0.0,
+    )  # fmt: skip
+    return NotesResult(query, hits, ask.first + len(found.rows) > end, told, (), legs)
+
+
+def _lists(engine: Engine, ask: Ask, trace: Trace) -> tuple[Ranking, ...]:
+    with trace.span("lists", "sql", engine.name) as span:
+        legs: Sequence = engine.legs(ask)
+        span.rows = sum(map(len, legs))
+        span.bytes = sum(payload_bytes(list(row)) for leg in legs for row in leg)
+    return tuple(
+        Ranking(name, tuple(r.point_id for r in leg), tuple(r.score for r in leg), "score descending, then point id ascending")
+        for name, leg in zip(("lexical", "semantic"), legs, strict=True)
+    )
+
+
+__all__ = ["DEFAULT_TYPES", "TIE_RULE", "Notes", "Plan", "typed"]
