@@ -44,7 +44,9 @@ def test_each_tier_answers_what_those_before_it_cannot(library):
     for tier, request in outcomes.items():
         found = ask(library, request)
         assert (found.served, found.tier, found.score, found.answer.text) == (True, tier, 1.0, "told")
-        assert [s.tier for s in found.steps] == ["exact", "normalised", "alias", "lexical"][: len(found.steps)]
+        assert [s.tier for s in found.steps] == ["exact", "normalised", "alias", "lexical"][
+            : len(found.steps)
+        ]
         assert [s.verdict for s in found.steps] == ["miss"] * (len(found.steps) - 1) + ["served"]
     near = ask(library, plain("Tell Ann that the boat is late"))
     assert not near.served and near.candidates
@@ -91,7 +93,9 @@ BROKEN = {
     "tools": {"tools": (Tool("weather", "Look.", '{"x":1}'),)},
     "no tools": {"tools": ()},
     "params": {"params": {"api": "openai-chat", "model": "other"}},
-    "attachments": {"messages": (Message("user", (Part("text", ASKED), Part("media", "sha256:aa", "image/png"))),)},
+    "attachments": {
+        "messages": (Message("user", (Part("text", ASKED), Part("media", "sha256:aa", "image/png"))),)
+    },
 }
 
 
@@ -119,7 +123,10 @@ def test_other_speakers_are_not_even_a_candidate(library):
 
 def test_tail_n_lets_longer_conversations_of_the_same_last_turns_match():
     with Library(settings=replace(ADR_0003, tail_n=1)) as library:
-        library.record(plain("And in Rome?", answer_to=[("user", "Weather in Paris?"), ("assistant", "rain")]), said("sun"))
+        library.record(
+            plain("And in Rome?", answer_to=[("user", "Weather in Paris?"), ("assistant", "rain")]),
+            said("sun"),
+        )
         assert ask(library, plain("And in Rome?")).tier == "normalised"
         assert ask(library, plain("and in Rome")).tier == "lexical"
         library.change(tail_n=2)
@@ -171,7 +178,13 @@ def test_a_rejected_pair_is_never_served_or_queued_again_by_any_looser_tier(libr
 
 def test_every_call_is_logged_with_tier_score_thresholds_and_why_not_the_tier_before(library):
     library.record(plain("red dog here"), said("x"))
-    asked = [plain("red dog here"), plain("red  dog here"), plain("Red dog, here"), plain("red dog there"), plain("none")]
+    asked = [
+        plain("red dog here"),
+        plain("red  dog here"),
+        plain("Red dog, here"),
+        plain("red dog there"),
+        plain("none"),
+    ]
     outcomes = [ask(library, request) for request in asked]
     library.log.flush()
     rows = list(reversed(read_log(library.db)))
@@ -220,7 +233,12 @@ def test_every_setting_has_a_source_and_the_records_values():
     assert SOURCES.keys() == MatchingSettings.__dataclass_fields__.keys()
     made = MatchingSettings()
     assert (made.serve, made.review, made.proposals, made.max_candidates) == (1.0, 0.6, 10, 3)
-    assert (made.embeddings, made.embedding_serve, made.embedding_review, made.embedding_tokens) == (False, None, 0.75, 128)
+    assert (made.embeddings, made.embedding_serve, made.embedding_review, made.embedding_tokens) == (
+        False,
+        None,
+        0.75,
+        128,
+    )
     assert replace(made, gates=()) == ADR_0003
 
 
@@ -240,4 +258,8 @@ def test_settings_are_the_projects_own_and_stay(tmp_path):
     with Library(tmp_path / "l.sqlite") as made:
         made.change(serve=0.9, gates=["same_numbers"], tail_n=2)
     with Library(tmp_path / "l.sqlite", settings=MatchingSettings(serve=0.5)) as again:
-        assert (again.settings.serve, again.settings.gates, again.settings.tail_n) == (0.9, ("same_numbers",), 2)
+        assert (again.settings.serve, again.settings.gates, again.settings.tail_n) == (
+            0.9,
+            ("same_numbers",),
+            2,
+        )

@@ -32,7 +32,9 @@ def write(folder: Path, name: str, held) -> Path:
 
 def found(source: Path) -> tuple[list[Recording], list[Skipped]]:
     all_of_it = list(read(source))
-    return [f for f in all_of_it if isinstance(f, Recording)], [f for f in all_of_it if isinstance(f, Skipped)]
+    return [f for f in all_of_it if isinstance(f, Recording)], [
+        f for f in all_of_it if isinstance(f, Skipped)
+    ]
 
 
 BAD_FILES = {
@@ -120,7 +122,10 @@ def test_every_wrapping_of_a_body_is_read(tmp_path: Path):
     held = cassette(*[GOOD] * 4)
     bodies = [
         (asked.encode(), {"string": answered.encode()}),
-        ({"string": asked, "encoding": "utf-8"}, {"base64_string": base64.b64encode(answered.encode()).decode()}),
+        (
+            {"string": asked, "encoding": "utf-8"},
+            {"base64_string": base64.b64encode(answered.encode()).decode()},
+        ),
         (GOOD[0], answered),
     ]
     for interaction, (request, response) in zip(held["interactions"], bodies, strict=False):
@@ -172,9 +177,11 @@ def test_loading_again_changes_nothing_and_other_answers_stand_behind_the_first(
 def test_a_load_that_breaks_leaves_the_library_as_it_was(tmp_path: Path, monkeypatch):
     write(tmp_path, "a.yaml", cassette(GOOD, (chat("two"), chat_answer("2"))))
     with Library(tmp_path / "l.sqlite") as library:
+
         def stop(number: int) -> None:
             if number == 2:
                 raise KeyboardInterrupt
+
         with pytest.raises(KeyboardInterrupt):
             load(library, tmp_path, tick=stop)
         assert library.counts()["entries"] == 0
@@ -186,7 +193,9 @@ def test_a_load_that_breaks_leaves_the_library_as_it_was(tmp_path: Path, monkeyp
     ("name", "files", "recordings", "entries", "skipped"),
     [("cassettes-crewai", 529, 908, 694, 195), ("cassettes-pydantic-ai", 1153, 1431, 1167, 2613)],
 )
-def test_real_cassettes_are_loaded_and_each_answers_its_own_request(shared_data, name, files, recordings, entries, skipped):
+def test_real_cassettes_are_loaded_and_each_answers_its_own_request(
+    shared_data, name, files, recordings, entries, skipped
+):
     folder = shared_data(name)
     assert len(cassettes.files_of(folder)) == files
     with Library(key=b"0" * 16) as library:

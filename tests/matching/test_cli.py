@@ -43,7 +43,9 @@ def body(text: str, path: Path) -> str:
 def test_load_says_what_was_read_and_what_was_left_out(source):
     report = loaded(source)
     assert (report["recordings"], report["entries"], report["formats"]) == (1, 1, {"openai-chat": 1})
-    assert report["skipped"] == [{"file": "a.yaml", "number": 2, "reason": "the answer is neither JSON nor an event stream"}]
+    assert report["skipped"] == [
+        {"file": "a.yaml", "number": 2, "reason": "the answer is neither JSON nor an event stream"}
+    ]
     told = run("load", str(source), "--as", "demo")
     assert "1 recordings, 0 new entries" in told and "a.yaml no. 2" in told
     assert json.loads(run("list", "--json"))["demo"]["entries"] == 1
@@ -91,7 +93,9 @@ def test_rules_are_shown_tried_and_added(source, tmp_path):
 def test_settings_are_shown_with_their_source_and_changed(source):
     loaded(source)
     assert "ADR-0003" in run("settings", "demo")
-    changed = json.loads(run("settings", "demo", "serve=0.97", "gates=[]", "tail_n=2", "index=scan", "--json"))
+    changed = json.loads(
+        run("settings", "demo", "serve=0.97", "gates=[]", "tail_n=2", "index=scan", "--json")
+    )
     assert (changed["serve"], changed["gates"], changed["tail_n"], changed["index"]) == (0.97, [], 2, "scan")
     assert json.loads(run("settings", "demo", "--json")) == changed
     with pytest.raises(WorkbenchError, match="NAME=VALUE"):
@@ -128,5 +132,9 @@ def test_hostile_text_is_shown_as_text(source, tmp_path):
     loaded(source)
     path = tmp_path / "h.json"
     path.write_text(json.dumps(hostile))
-    told = run("ask", "demo", str(path)) + run("ask", "demo", body("what is the weather in Oslo", path), code=1) + run("queue", "demo")
+    told = (
+        run("ask", "demo", str(path))
+        + run("ask", "demo", body("what is the weather in Oslo", path), code=1)
+        + run("queue", "demo")
+    )
     assert "\x1b" not in told and "\u202e" not in told and "\\x1b" in told

@@ -24,7 +24,9 @@ from workbench.matching.vectors import Matrix
 
 ON = replace(ADR_0003, embeddings=True)
 RECORDED = "please tell me how far it is from Rome to Paris by train today"
-PARAPHRASE = "Rome to Paris train: how far is it? Also I wonder a little about the ticket office opening hours there"
+PARAPHRASE = (
+    "Rome to Paris train: how far is it? Also I wonder a little about the ticket office opening hours there"
+)
 
 
 @pytest.fixture
@@ -151,7 +153,10 @@ def test_a_write_returns_before_its_vector_exists_and_the_worker_makes_it_later(
 
 
 def test_entries_written_by_another_process_get_their_vectors_too(tmp_path, model):
-    with Library(tmp_path / "l.sqlite", settings=ON, encoder=model) as library, Library(tmp_path / "l.sqlite", encoder=model) as other:
+    with (
+        Library(tmp_path / "l.sqlite", settings=ON, encoder=model) as library,
+        Library(tmp_path / "l.sqlite", encoder=model) as other,
+    ):
         other.record(plain(RECORDED), said("x"))
         assert library.wait_for_vectors(30) and other.wait_for_vectors(30)
         library.change(embedding_review=0.3)
@@ -215,7 +220,9 @@ def test_nearest_agrees_with_a_full_sort_ties_included(rows, limit):
     codes = np.array([int(other) for _, other in rows], np.int32)
     matrix = Matrix(np.arange(10, 10 + len(rows)), codes, {"user": 0, "other": 1}, vectors)
     asked = np.array([1, 0.5, 0.25, 0], np.float32)
-    expected = sorted(((-float(v @ asked), i) for v, i, c in zip(vectors, matrix.ids, codes, strict=True) if c == 0))[:limit]
+    expected = sorted(
+        ((-float(v @ asked), i) for v, i, c in zip(vectors, matrix.ids, codes, strict=True) if c == 0)
+    )[:limit]
     assert matrix.nearest(asked, "user", limit) == [(int(i), -s) for s, i in expected]
     assert matrix.nearest(asked, "nobody", limit) == []
 
@@ -233,7 +240,9 @@ def test_switching_on_without_the_model_is_refused_with_the_reason_and_stays_off
             library.change(embeddings=True)
         assert not library.settings.embeddings and ask(library, plain("hello")).served
     with open_library("demo") as library:
-        library.db.execute("UPDATE settings SET value = json_set(value, '$.embeddings', json('true')) WHERE name = 'settings'")
+        library.db.execute(
+            "UPDATE settings SET value = json_set(value, '$.embeddings', json('true')) WHERE name = 'settings'"
+        )
     with pytest.raises(NotAvailable, match="switch embeddings off"):
         open_library("demo")
 

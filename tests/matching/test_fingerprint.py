@@ -26,7 +26,9 @@ def prints(request: RecordedRequest, normal: Normal = NORMAL) -> tuple[str, str]
 
 def with_texts(request: RecordedRequest, change) -> RecordedRequest:
     """The request with every readable text changed."""
-    parts = lambda m: tuple(replace(p, text=change(p.text)) if p.kind in ("text", "result") else p for p in m.parts)  # noqa: E731
+    parts = lambda m: tuple(
+        replace(p, text=change(p.text)) if p.kind in ("text", "result") else p for p in m.parts
+    )  # noqa: E731
     turns = tuple(Message(m.role, parts(m)) for m in request.messages)
     return replace(request, messages=turns, system=change(request.system))
 
@@ -102,7 +104,9 @@ def test_two_volatile_values_are_not_one():
 def test_call_ids_tie_results_to_calls_and_are_nothing_else():
     def talk(first: str, second: str, answered: str) -> RecordedRequest:
         calls = (Part("call", "{}", "f", first), Part("call", "{}", "f", second))
-        return RecordedRequest((Message("assistant", calls), Message("tool", (Part("result", "ok", "", answered),))))
+        return RecordedRequest(
+            (Message("assistant", calls), Message("tool", (Part("result", "ok", "", answered),)))
+        )
 
     assert prints(talk("a", "b", "a"))[1] == prints(talk("x", "y", "x"))[1]
     assert prints(talk("a", "b", "a"))[1] != prints(talk("a", "b", "b"))[1]
@@ -113,7 +117,9 @@ def test_call_ids_tie_results_to_calls_and_are_nothing_else():
 def test_any_change_of_meaning_changes_both_fingerprints(request, extra, offered, data):
     place = data.draw(st.integers(0, len(request.messages) - 1))
     turn = request.messages[place]
-    role = data.draw(st.sampled_from(["user", "assistant", "tool", "system"]).filter(lambda r: r != turn.role))
+    role = data.draw(
+        st.sampled_from(["user", "assistant", "tool", "system"]).filter(lambda r: r != turn.role)
+    )
     piece = data.draw(st.integers(0, len(turn.parts) - 1))
     worded = replace(turn.parts[piece], text=turn.parts[piece].text + " purple")
 
@@ -130,7 +136,9 @@ def test_any_change_of_meaning_changes_both_fingerprints(request, extra, offered
         **{name: replace(request, params={**request.params, name: "other"}) for name in INCLUDE_PARAMS},
     }
     for name, changed in changes.items():
-        if changed != request and not (name == "tools" and sorted(map(str, offered)) == sorted(map(str, request.tools))):
+        if changed != request and not (
+            name == "tools" and sorted(map(str, offered)) == sorted(map(str, request.tools))
+        ):
             assert prints(changed)[0] != prints(request)[0], name
             assert prints(changed)[1] != prints(request)[1], name
 
@@ -141,9 +149,10 @@ def test_parameters_that_are_not_included_leave_the_normalised_fingerprint(reque
     other = replace(request, params={**request.params, "temperature": 1.75, "user": "someone"})
     assert prints(other)[1] == prints(request)[1]
     chosen = replace(NORMAL, include_params=("temperature",))
-    assert prints(replace(request, params={"temperature": 0.1}), chosen)[1] != prints(
-        replace(request, params={"temperature": 0.2}), chosen
-    )[1]
+    assert (
+        prints(replace(request, params={"temperature": 0.1}), chosen)[1]
+        != prints(replace(request, params={"temperature": 0.2}), chosen)[1]
+    )
 
 
 @few
@@ -159,13 +168,17 @@ def test_tail_n_compares_the_last_messages_and_always_the_system_text(request, n
 def test_pictures_and_provider_state_are_compared_whole():
     def shown(data: str) -> RecordedRequest:
         image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}
-        return request_of({"messages": [{"role": "user", "content": [{"type": "text", "text": "What is it?"}, image]}]})
+        return request_of(
+            {"messages": [{"role": "user", "content": [{"type": "text", "text": "What is it?"}, image]}]}
+        )
 
     assert prints(shown("AAAA")) == prints(shown("AAAA"))
     assert prints(shown("AAAA"))[1] != prints(shown("BBBB"))[1]
     assert NORMAL.prepare(shown("AAAA")).words == NORMAL.prepare(shown("BBBB")).words
 
     def later(earlier: str) -> RecordedRequest:
-        return request_of({"input": "And the second?", "previous_response_id": earlier}, "https://x/v1/responses")
+        return request_of(
+            {"input": "And the second?", "previous_response_id": earlier}, "https://x/v1/responses"
+        )
 
     assert prints(later("resp_0123456789ab"))[1] != prints(later("resp_ba9876543210"))[1]

@@ -97,7 +97,10 @@ def test_the_model_is_read_from_the_address_where_the_body_has_none():
     assert read("gemini").params["model"] == "gemini-2.0-flash"
     assert read("bedrock").params["model"] == "us.amazon.nova-lite-v1:0"
     azure = "https://x.openai.azure.com/openai/deployments/gpt-4o/chat/completions?api-version=1"
-    assert read("openai-chat", {"messages": [{"role": "user", "content": "Hi"}]}, uri=azure).params["model"] == "gpt-4o"
+    assert (
+        read("openai-chat", {"messages": [{"role": "user", "content": "Hi"}]}, uri=azure).params["model"]
+        == "gpt-4o"
+    )
     invoke = "https://bedrock-runtime.us-east-1.amazonaws.com/model/us.anthropic.claude/invoke"
     body = {"anthropic_version": "bedrock-2023-05-31", "messages": [{"role": "user", "content": "Hi"}]}
     assert read("anthropic", body, uri=invoke).params["model"] == "us.anthropic.claude"
@@ -199,7 +202,9 @@ def test_a_picture_is_kept_as_its_digest_and_nothing_else(name):
 
 def test_what_a_known_format_has_and_we_do_not_stays_whole():
     body = {"messages": [{"role": "user", "content": [{"type": "hologram", "beam": 3}]}]}
-    assert read("openai-chat", body).attachments() == (("opaque", "hologram", '{"beam":3,"type":"hologram"}'),)
+    assert read("openai-chat", body).attachments() == (
+        ("opaque", "hologram", '{"beam":3,"type":"hologram"}'),
+    )
 
 
 @pytest.mark.parametrize(

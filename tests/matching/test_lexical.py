@@ -60,8 +60,14 @@ def test_a_word_of_the_tokenizer_is_a_word_of_the_index(texts):
     with filled(*texts) as library:
         for text in texts:
             for word in library.normal.prepare(plain(text)).words:
-                holders = {i for i, t in enumerate(dict.fromkeys(texts), 1) if word in library.normal.prepare(plain(t)).words}
-                rows = library.db.execute("SELECT rowid FROM entry_words WHERE entry_words MATCH ?", (f'words : "{word}"',))
+                holders = {
+                    i
+                    for i, t in enumerate(dict.fromkeys(texts), 1)
+                    if word in library.normal.prepare(plain(t)).words
+                }
+                rows = library.db.execute(
+                    "SELECT rowid FROM entry_words WHERE entry_words MATCH ?", (f'words : "{word}"',)
+                )
                 assert {row[0] for row in rows} == holders
 
 
@@ -108,7 +114,10 @@ def test_a_long_request_looks_up_its_rarest_words_and_finds_the_same_first():
         short = Fts5Index(query_words=3).asked(library.db, ask.words)
         assert len(short) == 3 and "only20" in short
         assert proposed(library, Fts5Index(query_words=3), texts[20])[0] == 21
-        assert proposed(library, Fts5Index(), " ".join(f"unknown{i}" for i in range(100_000)) + " only20")[0] == 21
+        assert (
+            proposed(library, Fts5Index(), " ".join(f"unknown{i}" for i in range(100_000)) + " only20")[0]
+            == 21
+        )
 
 
 def test_words_in_most_entries_are_left_out_of_a_large_collection_while_a_rarer_one_is_known(monkeypatch):
@@ -124,8 +133,10 @@ def test_words_in_most_entries_are_left_out_of_a_large_collection_while_a_rarer_
 
 def test_counts_of_words_follow_the_entries_and_survive_new_rules():
     with filled("red dog", "red red man") as library:
+
         def counts():
             return lexical.entry_counts(library.db, ["red", "dog", "man", "cat", ""])
+
         assert counts() == {"red": 2, "dog": 1, "man": 1, "": 2}
         library.record(plain("red dog"), said("again"))
         library.change(tail_n=1)

@@ -25,7 +25,9 @@ from workbench.matching.settings import ADR_0003
 # that one request comes in many spellings.
 PLACES = ("Rome", "Paris", "Oslo", "Bonn", "Lima")
 STAMPS = ("2026-01-01T00:00:00Z", "2026-02-02T10:00:00Z", "2027-03-03T20:00:00Z")
-texts = st.builds("what is the weather in {} at {} please".format, st.sampled_from(PLACES), st.sampled_from(STAMPS))
+texts = st.builds(
+    "what is the weather in {} at {} please".format, st.sampled_from(PLACES), st.sampled_from(STAMPS)
+)
 
 
 class Queue(RuleBasedStateMachine):
@@ -47,7 +49,9 @@ class Queue(RuleBasedStateMachine):
     def record(self, text: str) -> None:
         self.library.record(plain(text), said(text))
         mine = self.library.normal.prepare(plain(text)).normalised
-        assert not [c for c in candidates(self.library, "open", 1000) if self.fingerprint(c.request_id) == mine]
+        assert not [
+            c for c in candidates(self.library, "open", 1000) if self.fingerprint(c.request_id) == mine
+        ]
 
     @rule(text=texts)
     def call(self, text: str) -> None:
@@ -234,7 +238,9 @@ def snapshot(path: Path) -> dict[str, list]:
         library.log.flush()
         tables = ("requests", "answers", "fingerprints", "aliases", "entry_words", "word_counts")
         held = {t: library.db.execute(f"SELECT * FROM {t} ORDER BY 1").fetchall() for t in tables}
-        held["candidates"] = library.db.execute("SELECT id, request_id, entry_id, state FROM candidates ORDER BY 1").fetchall()
+        held["candidates"] = library.db.execute(
+            "SELECT id, request_id, entry_id, state FROM candidates ORDER BY 1"
+        ).fetchall()
         held["call_log"] = library.db.execute("SELECT outcome, tier FROM call_log ORDER BY id").fetchall()
         return held
 
@@ -246,7 +252,9 @@ def test_a_crash_at_any_statement_leaves_all_or_nothing(path: Path, tmp_path: Pa
     for steps in (1, 2, 4, 6, 8, 200):
         copy = tmp_path / f"{steps}.sqlite"
         copy.write_bytes(path.read_bytes())
-        run = subprocess.run([sys.executable, "-c", CRASH, str(copy), what, str(steps)], env=dict(os.environ), check=False)
+        run = subprocess.run(
+            [sys.executable, "-c", CRASH, str(copy), what, str(steps)], env=dict(os.environ), check=False
+        )
         copies.append((run.returncode, snapshot(copy)))
     (code, after), *crashed = reversed(copies)
     assert code == 0 and after != before

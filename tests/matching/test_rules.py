@@ -58,9 +58,7 @@ SECRETS = {
 
 
 def secret_call() -> tuple[RecordedRequest, object]:
-    text = (
-        f"Use key {SECRETS['key']} with Authorization: Bearer {SECRETS['bearer']} and write to {SECRETS['mail']}"
-    )
+    text = f"Use key {SECRETS['key']} with Authorization: Bearer {SECRETS['bearer']} and write to {SECRETS['mail']}"
     login = f'{{"user": "ann", "password": "{SECRETS["password"]}"}}'
     turns = (
         Message("user", (Part("text", text),)),
@@ -69,7 +67,9 @@ def secret_call() -> tuple[RecordedRequest, object]:
     )
     tool = Tool("login", f"asks {SECRETS['mail']}", f'{{"default":"{SECRETS["key"]}"}}')
     answer = said(f"Written to {SECRETS['mail']} with {SECRETS['key']}")
-    return RecordedRequest(turns, f"You act for {SECRETS['mail']}.", (tool,), {"user": SECRETS["mail"]}), answer
+    return RecordedRequest(
+        turns, f"You act for {SECRETS['mail']}.", (tool,), {"user": SECRETS["mail"]}
+    ), answer
 
 
 def test_no_secret_reaches_the_file_by_recording_asking_or_queueing(tmp_path: Path):
@@ -129,7 +129,20 @@ def test_numbers_of_values_start_anew_for_each_request_and_are_shared_within_one
     assert rules.apply("#7") == "<1>"
 
 
-LONG = ["a", "1a", "a@", "a.b@c.", "/tmp/1", "2026-", "eyJ", "password=", "bearer ", "://a:", "Mon ", "-----BEGIN PRIVATE KEY-----"]
+LONG = [
+    "a",
+    "1a",
+    "a@",
+    "a.b@c.",
+    "/tmp/1",
+    "2026-",
+    "eyJ",
+    "password=",
+    "bearer ",
+    "://a:",
+    "Mon ",
+    "-----BEGIN PRIVATE KEY-----",
+]
 
 
 @pytest.mark.parametrize("unit", LONG)

@@ -88,11 +88,15 @@ def test_each_gate_sees_what_it_is_for(gate):
     assert GATES[gate](one, one)
 
 
-@pytest.mark.parametrize(("a", "b"), [("3.5 kg", "3,5 kg"), ("a != b", "a == b"), ("$5", "€5"), ("x*y", "x/y"), ("-4", "4")])
+@pytest.mark.parametrize(
+    ("a", "b"), [("3.5 kg", "3,5 kg"), ("a != b", "a == b"), ("$5", "€5"), ("x*y", "x/y"), ("-4", "4")]
+)
 def test_marks_that_change_what_is_asked_are_seen(a, b):
     assert not GATES["same_marks"](compared([a]), compared([b]))
 
 
-@pytest.mark.parametrize(("a", "b"), [("Hello, Ann!", "hello Ann"), ("It's “so”", 'It’s "so"'), ("Really?", "Really")])
+@pytest.mark.parametrize(
+    ("a", "b"), [("Hello, Ann!", "hello Ann"), ("It's “so”", 'It’s "so"'), ("Really?", "Really")]
+)
 def test_marks_of_a_sentence_are_not(a, b):
     assert GATES["same_marks"](compared([a]), compared([b]))

@@ -30,7 +30,10 @@ By = Annotated[str, typer.Option(help="Who decides; kept with the decision.")]
 
 def register(app: typer.Typer) -> None:
     """Add `matching` and its commands to the command line."""
-    room = typer.Typer(no_args_is_help=True, help="Record and replay: recorded calls answer new requests, or a person is asked.")
+    room = typer.Typer(
+        no_args_is_help=True,
+        help="Record and replay: recorded calls answer new requests, or a person is asked.",
+    )
     for name, command in _COMMANDS.items():
         room.command(name)(command)
     app.add_typer(room, name="matching")
@@ -61,8 +64,12 @@ def _load(
 
 def _ask(
     name: Name,
-    request: Annotated[str, typer.Argument(help="A text, a file with a request's JSON body, or - for standard input.")],
-    uri: Annotated[str, typer.Option(help="The address of the request, which tells its format; OpenAI chat without one.")] = "",
+    request: Annotated[
+        str, typer.Argument(help="A text, a file with a request's JSON body, or - for standard input.")
+    ],
+    uri: Annotated[
+        str, typer.Option(help="The address of the request, which tells its format; OpenAI chat without one.")
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
     """Answer a request from the library or not at all: exit code 0 if served, 1 if missed."""
@@ -90,7 +97,9 @@ def _ask(
 
 def _queue(
     name: Name,
-    state: Annotated[str, typer.Option(help="open, approved, rejected, superseded, answered, or all.")] = "open",
+    state: Annotated[
+        str, typer.Option(help="open, approved, rejected, superseded, answered, or all.")
+    ] = "open",
     limit: Annotated[int, typer.Option(min=1)] = 20,
     after: Annotated[int, typer.Option(help="Only candidates with a higher number.")] = 0,
     as_json: AsJson = False,
@@ -111,19 +120,25 @@ def _queue(
     for c, asked, entry in rows:
         broken = f"  not the same {', '.join(c.broken)}" if c.broken else ""
         console.print(f"{c.id}  {c.state}  {c.tier} {c.score:.3f}{broken}", style="bold", markup=False)
-        console.print(f"  asked  {_short(asked.last_text())}\n  entry  {_short(entry.last_text())}", markup=False)
+        console.print(
+            f"  asked  {_short(asked.last_text())}\n  entry  {_short(entry.last_text())}", markup=False
+        )
     if not rows:
         console.print(f"no candidate is {state}")
 
 
-def _approve(name: Name, candidate: Annotated[int, typer.Argument()], by: By = "", as_json: AsJson = False) -> None:
+def _approve(
+    name: Name, candidate: Annotated[int, typer.Argument()], by: By = "", as_json: AsJson = False
+) -> None:
     """Serve this entry for this request from now on; the request's other candidates are closed."""
     from workbench.matching.queue import approve
 
     _decide(name, candidate, by, as_json, approve)
 
 
-def _reject(name: Name, candidate: Annotated[int, typer.Argument()], by: By = "", as_json: AsJson = False) -> None:
+def _reject(
+    name: Name, candidate: Annotated[int, typer.Argument()], by: By = "", as_json: AsJson = False
+) -> None:
     """Never queue or serve this entry for this request again; takes an approval back."""
     from workbench.matching.queue import reject
 
@@ -152,13 +167,18 @@ def _rules(
     from workbench.matching.library import Library, open_library
 
     if add is not None and not name:
-        raise BadParameter("rules are added to a library", do="Name it: workbench matching rules NAME --add FILE")
+        raise BadParameter(
+            "rules are added to a library", do="Name it: workbench matching rules NAME --add FILE"
+        )
     with open_library(name) if name else Library() as library:
         for rule in _rules_of(add) if add else ():
             library.add_rule(to, rule)
         sets = {kind: library.rules(kind) for kind in ("redaction", "scrubbing")}
     told = {
-        kind: [{"name": r.name, "replace": r.replace, "pattern": r.pattern.pattern, "why": r.why} for r in rules.rules]
+        kind: [
+            {"name": r.name, "replace": r.replace, "pattern": r.pattern.pattern, "why": r.why}
+            for r in rules.rules
+        ]
         for kind, rules in sets.items()
     }
     if test:
@@ -204,7 +224,9 @@ def _log(name: Name, limit: Annotated[int, typer.Option(min=1)] = 20, as_json: A
 
 def _settings(
     name: Name,
-    changes: Annotated[list[str] | None, typer.Argument(metavar="[NAME=VALUE]…", help="Settings to change, values as JSON.")] = None,
+    changes: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME=VALUE]…", help="Settings to change, values as JSON.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a library's settings with where each default comes from, or change some: serve=0.97 gates='[]' tail_n=null."""
@@ -278,7 +300,9 @@ def _file_text(text: str) -> str | None:
 
 def _show_load(name: str, report: LoadReport) -> None:
     console = _console()
-    console.print(f"{name}: {report.recordings:,} recordings, {report.entries:,} new entries, {report.answers:,} new answers")
+    console.print(
+        f"{name}: {report.recordings:,} recordings, {report.entries:,} new entries, {report.answers:,} new answers"
+    )
     for form, count in report.formats.items():
         console.print(f"  {count:>6,}  {form}", markup=False)
     for rule, count in report.redacted.items():
@@ -290,7 +314,9 @@ def _show_load(name: str, report: LoadReport) -> None:
         console.print(f"{len(report.skipped):,} skipped; --json lists all", style="yellow")
     for reason, count in list(report.reasons.items())[:SKIPPED_SHOWN]:
         first = next(s for s in report.skipped if s.reason.split(":", 1)[0] == reason)
-        console.print(f"  {count:>6,}  {_visible(reason)}  e.g. {_visible(first.file)} no. {first.number}", markup=False)
+        console.print(
+            f"  {count:>6,}  {_visible(reason)}  e.g. {_visible(first.file)} no. {first.number}", markup=False
+        )
 
 
 def _progress(number: int) -> None:

@@ -38,20 +38,24 @@ class TailEncoder:
         return text[: kept[-1][1]] if len(offsets) > len(kept) else text
 
 
-def open_encoder(tokens: int, *, model: str = "", fetch: bool = False) -> TailEncoder:
-    """The encoder over the workbench's model. Raises NotAvailable that says what is missing."""
+def open_encoder(tokens: int) -> TailEncoder:
+    """The encoder over the model that the user's settings name. Raises NotAvailable that says what is missing.
+
+    Nothing is fetched unless the settings' `fetch` is on.
+    """
     why = "embeddings are switched on for this library and cannot run"
     try:
-        from workbench.settings import home
+        from workbench.settings import home, settings
         from workbench.stores.embedding import Embedder
-        from workbench.stores.model import find_model, open_model
+        from workbench.stores.model import UnknownModel, find_model, open_model
 
-        found = find_model(model, fetch=fetch)
+        chosen = settings()
+        found = find_model(chosen.model, fetch=chosen.fetch)
         tokenizer = open_model(found).model.tokenizer
     except ImportError as error:
         raise NotAvailable(
             f"{why}: {error}", do="Install the embedding packages, or switch embeddings off"
         ) from error
-    except NotAvailable as error:
+    except (NotAvailable, UnknownModel) as error:
         raise NotAvailable(f"{why}: {error}", do="Fetch the model, or switch embeddings off") from error
     return TailEncoder(Embedder(found, home() / "embeddings.sqlite"), tokenizer, tokens)

@@ -55,7 +55,8 @@ def put_request(db: sqlite3.Connection, ask: Prepared, *, answered: bool, source
         if was or not answered:
             return made
         db.execute(
-            "UPDATE requests SET answered = 1, source = ?, number = ? WHERE id = ?", (well_formed(source), number, made)
+            "UPDATE requests SET answered = 1, source = ?, number = ? WHERE id = ?",
+            (well_formed(source), number, made),
         )
     if answered:
         put_words(db, made, ask)
