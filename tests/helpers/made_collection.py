@@ -148,7 +148,7 @@ def made_collection(docs: Sequence[Document], missing: Sequence[Any] = ()) -> Co
     """A collection of these documents; `missing` are points that the engine lacks."""
     catalog = MadeCatalog({d.id: d for d in docs})
     manifest = SimpleNamespace(name="made", content_hash="made", model={"sha256": "made"})
-    embedder = SimpleNamespace(embed=lambda texts: np.array([[1.0, 0.0]] * len(texts), dtype=np.float32))
+    embedder = SimpleNamespace(embed_query=lambda text: np.array([1.0, 0.0], dtype=np.float32))
     return Collection(SimpleNamespace(
         manifest=manifest, catalog=catalog, points=MadePoints(catalog, set(missing)), embedder=embedder,
         tokenizer=DEFAULT, close=lambda: None,
