@@ -36,12 +36,12 @@ def admit(where: str) -> str:
     return f"SEMI JOIN (SELECT cid FROM chunk WHERE {where}) admitted USING (cid)" if where else ""
 
 
-def _idf(df: str) -> str:
-    return f"ln(1e0 + ((SELECT n FROM corpus) - {df} + 0.5e0) / ({df} + 0.5e0))"
+def _idf(df: str, of: str = "") -> str:
+    return f"ln(1e0 + ((SELECT n FROM {of}corpus) - {df} + 0.5e0) / ({df} + 0.5e0))"
 
 
-def _norm(b: str, avgdl: str) -> str:
-    return f"(1e0 - ${b}::DOUBLE + ${b}::DOUBLE * dl / (SELECT {avgdl} FROM corpus))"
+def _norm(b: str, avgdl: str, of: str = "") -> str:
+    return f"(1e0 - ${b}::DOUBLE + ${b}::DOUBLE * dl / (SELECT {avgdl} FROM {of}corpus))"
 
 
 def _share(norm: str) -> str:
@@ -52,12 +52,15 @@ def _exact_sum(share: str) -> str:
     return f"sum(({share} * {_STEP!r}e0)::BIGINT)::DOUBLE / {_STEP!r}e0"
 
 
-def bm25_scores(admitted: str = "") -> str:
-    """BM25 of every admitted chunk that holds a term. Parameters: terms, k1, b."""
-    share = _share(_norm("b", "avgdl"))
+def bm25_scores(admitted: str = "", of: str = "") -> str:
+    """BM25 of every admitted chunk that holds a term. Parameters: terms, k1, b.
+
+    `of` is put before the names of the tables, where another file attached beside the catalog holds postings.
+    """
+    share = _share(_norm("b", "avgdl", of))
     return (
-        f"WITH wanted AS MATERIALIZED (SELECT term_id, {_idf('df')} AS idf FROM dict WHERE {_WANTED})"
-        f" SELECT cid, {_exact_sum(share)} AS score FROM posting JOIN wanted USING (term_id) {admitted}"
+        f"WITH wanted AS MATERIALIZED (SELECT term_id, {_idf('df', of)} AS idf FROM {of}dict WHERE {_WANTED})"
+        f" SELECT cid, {_exact_sum(share)} AS score FROM {of}posting JOIN wanted USING (term_id) {admitted}"
         " GROUP BY cid"
     )
 
