@@ -122,8 +122,8 @@ class Ledger:
             raise BadLedger(f"a ledger of another shape: {error}", where=str(path)) from error
 
     def __str__(self) -> str:
-        told = " · ".join(f"{n} {v}" for v, n in self.tally().items())
-        return told + (f" · {len(self.failed)} WITHOUT A VERDICT" if self.failed else "")
+        told = [f"{n} {v}" for v, n in self.tally().items()]
+        return " · ".join(told + ([f"{len(self.failed)} WITHOUT A VERDICT"] if self.failed else []))
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text("\n".join([str(self), *map(str, self.rows)]))

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import platform
+from collections.abc import Iterable
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from workbench.analysis.record import Record
 
 # The packages whose version can change a figure.
 PACKAGES = (
@@ -41,8 +47,28 @@ def machine() -> dict[str, str | int | float | None]:
 def code_hash() -> str:
     """sha256 hex of this package's Python files by name and content: equal code, equal hash."""
     root = Path(__file__).resolve().parents[1]
+    return _hash_of(root, root.rglob("*.py"))
+
+
+def record_code(record: Record) -> dict[str, str]:
+    """The hashes of what is a record's own: its claims, its notebook's code, and its measures where they are not
+    in this package, with all that lies in their folder."""
+    found = {"record": record.hash}
+    if (notebook := record.root / record.notebook).is_file():
+        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+        code = ["".join(c["source"]) for c in cells if c["cell_type"] == "code"]
+        found["notebook"] = hashlib.sha256(json.dumps(code).encode()).hexdigest()
+    files: set[Path] = set()
+    for module in sorted({claim.measure.partition(":")[0] for claim in record.claims}):
+        file = record.root / f"{module.replace('.', '/')}.py"
+        if file.is_file() and not module.startswith("workbench."):
+            files |= {file} if file.parent == record.root else set(file.parent.rglob("*.py"))
+    return {**found, "measures": _hash_of(record.root, files)} if files else found
+
+
+def _hash_of(root: Path, files: Iterable[Path]) -> str:
     digest = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
+    for path in sorted(files):
         digest.update(f"{path.relative_to(root).as_posix()}\0".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()

@@ -183,7 +183,7 @@ class Run:
             "record": self.record.id, "title": self.record.title,
             "parameters": self.params, "inputs": self.inputs,
             "seeds": {"seed": self.seed}, "versions": provenance.versions(), "machine": provenance.machine(),
-            "code": {"workbench": provenance.code_hash(), "record": self.record.hash},
+            "code": {"workbench": provenance.code_hash(), **provenance.record_code(self.record)},
             "when": {
                 "started": self._start.isoformat(timespec="seconds"),
                 "seconds": round(time.perf_counter() - self._clock, 3),

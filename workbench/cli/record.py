@@ -1,0 +1,188 @@
+"""`workbench new-record`, `workbench verify` and `workbench ledger diff`: a record of one's own, kept true."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from workbench.analysis.ledger import Comparison, Ledger
+    from workbench.analysis.ledger_diff import Leaf
+    from workbench.analysis.record import Record
+    from workbench.analysis.verify import Checked
+
+GOOD, DIFFERS, TO_MEND = 0, 1, 2
+REPORTS = "reports"
+
+AsJson = Annotated[bool, typer.Option("--json", help="JSON and nothing else.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    app.command("new-record")(_new_record)
+    app.command("verify")(_verify)
+    group = typer.Typer(no_args_is_help=True, help="Ledgers of two runs of one record.")
+    group.callback()(lambda: None)
+    group.command("diff")(_diff)
+    app.add_typer(group, name="ledger")
+
+
+def _new_record(
+    title: Annotated[str, typer.Argument(help="The record's title, as its document has it.")],
+    directory: Annotated[Path | None, typer.Option("--in", metavar="DIR", help="The project; default: the nearest one upwards, else here.")] = None,
+    record_id: Annotated[str, typer.Option("--id", help="The record's id; default: the title's words.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Make a working record: claims, measures, notebook and test, with two sample claims measured on `pydoc`."""
+    from workbench.reporting.new_record import new_record
+
+    made = new_record(title, directory if directory is not None else _project(), record_id)
+    if as_json:
+        print(json.dumps({"record": made.id, "root": str(made.root), "files": [f.as_posix() for f in made.files]}))
+        return
+    for file, what in zip(made.files, ("the claims", "the notebook", "the test", "what measures the claims"), strict=True):
+        typer.echo(f"{file.as_posix():<40} {what}")
+    inside = "" if made.root.resolve() == Path.cwd() else f"cd {made.root} && "
+    typer.echo(f"Next: {inside}workbench reproduce {made.id}")
+
+
+def _project() -> Path:
+    """The nearest directory upwards that holds records, else the working directory."""
+    from workbench.settings import RECORDS
+
+    here = Path.cwd()
+    return next((d for d in (here, *here.parents) if (d / RECORDS).is_dir()), here)
+
+
+def _verify(
+    record: Annotated[str, typer.Argument(help="A record's id.")],
+    text: Annotated[list[Path], typer.Option("--text", metavar="FILE", help="A Markdown file with marked figures; repeatable.")],
+    ledger: Annotated[Path | None, typer.Option(metavar="PATH", help="The ledger; default: that of the last run in the project's `reports`.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare the figures in a decision record's text with the ledger of the last run.
+
+    A figure is marked by its claim, `<!-- claim:A07.score -->0.0328`; docs/ledger.md has all forms. Exit code 0:
+    all agree; 1: one differs; 2: a mark names nothing, or there is no mark.
+    """
+    from workbench.analysis.ledger import Ledger
+    from workbench.analysis.marks import BadMark, marks
+    from workbench.analysis.record import load_record
+    from workbench.analysis.verify import unmarked, verify
+
+    known = load_record(record)
+    path = ledger or known.root / REPORTS / record
+    read = Ledger.read(path)
+    if read.header.get("record") != record:
+        raise BadMark(f"the ledger is that of {read.header.get('record')!r}", where=str(path))
+    checked = {file: verify(read, marks(_read(file))) for file in text}
+    if empty := [str(file) for file, found in checked.items() if not found]:
+        raise BadMark("no figure is marked", where=", ".join(empty), do="Write <!-- claim:ID.path --> before one")
+    stale = _stale(read, known)
+    rest = unmarked(read, [c.mark for found in checked.values() for c in found])
+    statuses = [c.status for found in checked.values() for c in found]
+    if as_json:
+        told = {"record": record, "ledger": str(path), "stale": stale, "unmarked": rest,
+                "figures": [_as_data(file, c) for file, found in checked.items() for c in found]}  # fmt: skip
+        print(json.dumps(told))
+    else:
+        _print_checked(checked, stale, rest)
+    raise typer.Exit(TO_MEND if "nothing" in statuses else DIFFERS if "differs" in statuses else GOOD)
+
+
+def _read(file: Path) -> str:
+    from workbench.errors import BadParameter
+
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadParameter(f"the text cannot be read: {error}", where=str(file)) from error
+
+
+def _stale(ledger: Ledger, record: Record) -> list[str]:
+    """What has changed since the run: of the workbench's code and the record's own claims, notebook and measures."""
+    from workbench.analysis.provenance import code_hash, record_code
+
+    now = {"workbench": code_hash(), **record_code(record)}
+    return [name for name, value in now.items() if ledger.header["code"].get(name) != value]
+
+
+def _as_data(file: Path, checked: Checked) -> dict[str, Any]:
+    return {"file": str(file), "line": checked.mark.line, "mark": str(checked.mark), "status": checked.status,
+            "written": checked.written, "measured": checked.measured, "why": checked.why}  # fmt: skip
+
+
+def _print_checked(checked: Mapping[Path, Sequence[Checked]], stale: Sequence[str], rest: Sequence[str]) -> None:
+    from workbench.text import visible
+
+    counts = dict.fromkeys(("agrees", "differs", "timing", "nothing"), 0)
+    for file, found in checked.items():
+        for c in found:
+            counts[c.status] += 1
+            if c.status != "agrees":
+                kind = {"timing": "a duration, differs", "nothing": "names nothing"}.get(c.status, c.status)
+                typer.echo(visible(f"{file}:{c.mark.line}: {c.mark} {kind}: {c.why}"))
+    words = {"agrees": "agree", "differs": "differ", "timing": "differ by a duration", "nothing": "name nothing"}
+    told = ", ".join(f"{n} {words[s]}" for s, n in counts.items() if n)
+    typer.echo(f"{sum(counts.values())} figures: {told}")
+    if rest:
+        typer.echo(f"Not marked: {', '.join(rest)}")
+    if stale:
+        names = {"workbench": "the workbench", "record": "the claims", "notebook": "the notebook", "measures": "the measures"}
+        typer.echo(f"Changed since that run: {', '.join(names[s] for s in stale)}. Reproduce the record again", err=True)
+
+
+def _diff(
+    before: Annotated[Path, typer.Argument(help="A ledger.json, or the directory that holds it.")],
+    after: Annotated[Path, typer.Argument(help="The later one.")],
+    across_inputs: Annotated[bool, typer.Option("--across-inputs", help="Compare although the inputs differ.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compare the ledgers of two runs: what changed, and whether inputs, code, versions or chance did it.
+
+    Exit code 0: nothing changed but durations; 1: something did; 2: not comparable, as where the inputs differ.
+    """
+    from workbench.analysis.ledger import Ledger, compare
+    from workbench.analysis.ledger_diff import differing, leaves, sentence
+
+    ledgers = Ledger.read(before), Ledger.read(after)
+    found = compare(*ledgers, across_inputs=across_inputs)
+    changed = any(not c.timing for c in found.changes)
+    causes, rows = differing(*ledgers, found), leaves(found)
+    if as_json:
+        print(json.dumps({
+            "record": ledgers[1].header["record"], "changed": changed, "told": sentence(found), "causes": found.causes,
+            "differing": {c: [_leaf(leaf) for leaf in parts] for c, parts in causes.items()}, "changes": [_leaf(r) for r in rows],
+        }))  # fmt: skip
+    else:
+        _print_diff(ledgers[1].header["record"], found, causes, rows)
+    raise typer.Exit(DIFFERS if changed else GOOD)
+
+
+def _leaf(leaf: Leaf) -> dict[str, Any]:
+    from workbench.types import as_plain
+
+    return {k: v for k, v in as_plain(leaf).items() if k != "id" or v}
+
+
+def _print_diff(record: str, found: Comparison, causes: Mapping[str, Sequence[Leaf]], rows: Sequence[Leaf]) -> None:
+    from workbench.analysis.ledger_diff import sentence, shown
+    from workbench.text import visible
+
+    def line(leaf: Leaf) -> str:
+        return visible(f"{leaf.id or '  '}  {leaf.path}: {shown(leaf.before)} → {shown(leaf.after)}")
+
+    typer.echo(f"{record}: {sentence(found)}")
+    for cause, parts in causes.items():
+        typer.echo(f"  {cause}")
+        for part in parts:
+            typer.echo("  " + line(part))
+    for row in (r for r in rows if not r.timing):
+        typer.echo(line(row))
+    if clocks := sorted({r.id for r in rows if r.timing}):
+        typer.echo(f"Durations changed, as they do: {', '.join(clocks)}")
