@@ -146,7 +146,7 @@ def _chosen(curve: Curve, run: Any, now: Result, target: PointId, told: Mapping[
         return Counterfactual(verdict="holds already", value=told["now"], rank=rank_now, plain=told["now"], plain_rank=rank_now, **told)
     within = [(c, r) for c, r in ranks.items() if r is not None and r <= first]
     if not within:
-        proof = f"Each of {len(ranks)} alternatives was run: " + ", ".join(f"{c} brings {r or 'no rank'}" for c, r in ranks.items()) + "."
+        proof = f"Each of {len(ranks)} alternatives was run: " + ", ".join(f"{_word(c)} brings {r or 'no rank'}" for c, r in ranks.items()) + "."
         return Counterfactual(verdict="none", proof=proof, **told)
     moved = {choice: moves(now, run(choice), target, first) for choice, _ in within}
     choice, rank = min(within, key=lambda w: sum(m.before != m.after for m in moved[w[0]]))
@@ -163,6 +163,10 @@ def moves(before: Result, after: Result, target: PointId, first: int) -> tuple[M
 def _check(knob: str, value: Any, promised: int | None, found: int | None) -> None:
     if promised != found:
         raise NotReproduced(f"{knob} = {value!r} was to bring rank {promised} and brings {found}")
+
+
+def _word(choice: Any) -> str:
+    return ("no", "yes")[choice] if isinstance(choice, bool) else str(choice)
 
 
 def _proof(curve: Curve, told: Mapping[str, Any], bounds: Bound | None) -> str:

@@ -34,7 +34,10 @@ class FrozenContext(Context):
 
     def rank(self, channel: Stage, query: Query) -> Ranking:
         if channel in self.frozen.own:
-            return self.frozen.own[channel]
+            ranking = self.frozen.own[channel]
+            if ranking.name in self.frozen.deep.evidence:
+                self.evidence[ranking.name] = self.frozen.deep.evidence[ranking.name]
+            return ranking
         of = self.frozen.variant
         if not any(own is not None and _uncut(own) == _uncut(channel) for own in (of.lexical, of.semantic)):
             raise BeyondFrozen(f"the frozen lists hold no list of {channel}", do="Retrieve again")

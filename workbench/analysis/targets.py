@@ -1,0 +1,99 @@
+"""Which point a person means: by its id, its entity's id, or its exact title, where only one fits."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from uuid import UUID
+
+from workbench.errors import BadParameter
+from workbench.retrieval.search import Collection
+from workbench.stores.catalog_errors import UnknownPoint
+from workbench.text import well_formed
+from workbench.types import PointId, Result, point_order
+
+SHOWN = 10
+"""Candidates that an error lists."""
+
+TITLE_SHOWN = 60
+
+WAYS = ("point", "entity", "title")
+
+_FIELDS = "point_id, entity_id, chunk_index, title"
+
+
+class NoSuchTarget(BadParameter):
+    """Nothing of the collection is named so; says what is near."""
+
+
+class AmbiguousTarget(BadParameter):
+    """Several points fit; lists them."""
+
+
+class Candidate(NamedTuple):
+    id: PointId
+    entity: str
+    chunk: int
+    title: str
+
+    def __str__(self) -> str:
+        named = self.title or self.entity
+        cut = named if len(named) <= TITLE_SHOWN else named[: TITLE_SHOWN - 1] + "…"
+        return f"point:{self.id} ({cut}, chunk {self.chunk})"
+
+
+def resolve(collection: Collection, text: str, result: Result | None = None) -> PointId:
+    """The one point that a text names: `point:ID`, `entity:ID`, `title:TEXT`, or without a prefix whichever fits.
+
+    Titles are compared whole, in the case they are written in. With a result, of an entity's several chunks it is the
+    one that ranks best there, the first one where none is ranked. Raises NoSuchTarget, AmbiguousTarget.
+    """
+    way, _, rest = text.partition(":")
+    ways = (way,) if way in WAYS and rest else WAYS
+    wanted = rest if len(ways) == 1 else text
+    found: dict[PointId, Candidate] = {}
+    for each in ways:
+        found.update({c.id: c for c in _LOOKED_UP[each](collection, well_formed(wanted))})
+    if len(found) == 1:
+        return next(iter(found))
+    if not found:
+        near = _near(collection, well_formed(wanted))
+        raise NoSuchTarget(f"nothing is named {wanted!r}", do=f"Near it: {_listed(near)}" if near else "Give an id, an entity's id or a whole title")
+    if result is not None and len({c.entity for c in found.values()}) == 1:
+        ranks = result.fused.ranks()
+        return min(found, key=lambda i: (ranks.get(i, len(ranks) + 1), found[i].chunk, point_order(i)))
+    raise AmbiguousTarget(f"{wanted!r} names {len(found)} points", do=f"Name one of {_listed(list(found.values()))}")
+
+
+def _points(collection: Collection, text: str) -> list[Candidate]:
+    try:
+        point_id: PointId = int(text) if text.isascii() and text.isdecimal() else str(UUID(text))
+        chunk = collection.stores.catalog.chunks([point_id])[0]
+    except (ValueError, UnknownPoint):
+        return []
+    return [Candidate(point_id, chunk.entity_id, chunk.chunk_index, chunk.title)]
+
+
+def _entities(collection: Collection, text: str) -> list[Candidate]:
+    return _rows(collection, "entity_id = $text", text)
+
+
+def _titles(collection: Collection, text: str) -> list[Candidate]:
+    return _rows(collection, "title = $text", text) if text else []
+
+
+_LOOKED_UP = {"point": _points, "entity": _entities, "title": _titles}
+
+
+def _near(collection: Collection, text: str) -> list[Candidate]:
+    return _rows(collection, "contains(lower(title), lower($text)) OR contains(lower(entity_id), lower($text))", text) if text else []
+
+
+def _rows(collection: Collection, where: str, text: str) -> list[Candidate]:
+    # One more than is listed tells that there are more.
+    sql = f"SELECT {_FIELDS} FROM chunk WHERE {where} ORDER BY length(title), cid LIMIT {SHOWN + 1}"
+    rows = collection.stores.catalog.sql(sql, {"text": text}).rows()
+    return [Candidate(int(i) if i.isdecimal() else i, entity, chunk, title or "") for i, entity, chunk, title in rows]
+
+
+def _listed(candidates: list[Candidate]) -> str:
+    return ", ".join(map(str, candidates[:SHOWN])) + (" and more" if len(candidates) > SHOWN else "")

@@ -1,0 +1,159 @@
+"""`workbench explain`: why a document stands where it does, or why it is absent, and what would bring it in."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from workbench.analysis.counterfactual import Counterfactual
+    from workbench.analysis.explain import Explanation
+    from workbench.analysis.judged_effect import Effect
+    from workbench.retrieval.frozen import Frozen
+    from workbench.types import Chunk, Result
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("explain")(_explain)
+
+
+def knob_values(pairs: list[str]) -> dict[str, Any]:
+    """`knob=value` texts as values: numbers as numbers, yes and no as a switch, anything else as it is written.
+
+    Raises BadParameter for a text without `=`, and for a knob that is given twice.
+    """
+    from workbench.errors import BadParameter
+
+    words = {"yes": True, "true": True, "no": False, "false": False}
+    out: dict[str, Any] = {}
+    for pair in pairs:
+        name, mark, value = pair.partition("=")
+        if not mark or not name or name in out:
+            raise BadParameter(f"{pair!r} is not one knob=value", do="Write e.g. --set k=30 --set weight.verbatim=0.5")
+        out[name] = words.get(value, value)
+        for kind in (float, int):
+            try:
+                out[name] = kind(value)
+            except ValueError:
+                continue
+    return out
+
+
+def _explain(
+    name: Annotated[str, typer.Argument(help="A loaded collection.")],
+    text: Annotated[str, typer.Argument(metavar="QUERY", help="The query; any string is valid.")],
+    target: Annotated[str, typer.Option(help="The document that is looked for: a point's id, an entity's id or a whole title.")],
+    variant: Annotated[str, typer.Option(help="A variant by name; `workbench variants` lists them.")] = "adr_0172",
+    first: Annotated[int, typer.Option(help="The first rows that it should be among.", min=1)] = 8,
+    mode: Annotated[str, typer.Option(help="hybrid, lexical or semantic.")] = "hybrid",
+    filter: Annotated[list[str] | None, typer.Option(help="field=value, may be given several times.")] = None,
+    turned: Annotated[list[str] | None, typer.Option("--set", metavar="KNOB=VALUE", help="A knob of the variant, e.g. k=30; repeatable.")] = None,
+    depth: Annotated[int, typer.Option(help="How deep the lists are frozen for what would have to change.", min=1)] = 2048,
+    judged: Annotated[bool, typer.Option("--judged", help="What each change does to the collection's own judged queries.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON and nothing else.")] = False,
+) -> None:  # fmt: skip
+    """Explain why a document stands where it does, or is absent, and what would bring it into the first N.
+
+    An absence is explained by the first limit or rule that removed it, with the number that would have let it in.
+    Each change is the smallest of one knob, found exactly and run before it is told.
+    """
+    from workbench.analysis.counterfactual import counterfactuals
+    from workbench.analysis.explain import explain
+    from workbench.analysis.targets import resolve
+    from workbench.cli.search import parse_filters
+    from workbench.retrieval.frozen import freeze
+    from workbench.retrieval.knobs import with_knobs
+    from workbench.retrieval.search import open_collection
+    from workbench.types import Query
+
+    query = Query(text, parse_filters(filter or []), first, mode=mode)  # type: ignore[arg-type]
+    with open_collection(name) as collection:
+        frozen = freeze(collection, query, with_knobs(variant, knob_values(turned or []), query.mode), depth)
+        result = frozen.replay(frozen.variant)
+        wanted = resolve(collection, target, result)
+        told = explain(collection, result, wanted)
+        answers = counterfactuals(frozen, wanted, first=first, mode=query.mode)
+        named = [wanted, *(a.id for a in told.above[-1:]), *(m.id for c in answers for m in c.moves)]
+        chunks = {c.id: c for c in collection.stores.catalog.chunks(list(dict.fromkeys(named)))}
+        effects = _effects(frozen, answers) if judged else ()
+    if as_json:
+        print(json.dumps(plain(result, chunks[wanted], told, answers, effects), ensure_ascii=True))
+        return
+    _show(result, chunks, told, answers, effects, first)
+
+
+def plain(
+    result: Result, chunk: Chunk, told: Explanation, answers: tuple[Counterfactual, ...], effects: tuple[Effect, ...]
+) -> dict[str, Any]:
+    """The whole answer as JSON-ready data, but for the curves: a rank at every value of every knob."""
+    from workbench.types import as_plain
+
+    answered = [{k: v for k, v in as_plain(c).items() if k != "curve"} | {"moved": c.moved} for c in answers]
+    return {
+        "query": as_plain(result.query), "variant": result.variant, "plan": result.evidence["variant"].plan(),
+        "terms": list(result.evidence["terms"]), "inputs": dict(result.inputs),
+        "target": {"id": chunk.id, "entity_id": chunk.entity_id, "chunk_index": chunk.chunk_index, "title": chunk.title},
+        "explanation": as_plain(told), "counterfactuals": answered, "judged": as_plain(effects),
+        "tie_rule": result.fused.tie_rule,
+    }  # fmt: skip
+
+
+def _effects(frozen: Frozen, answers: tuple[Counterfactual, ...]) -> tuple[Effect, ...]:
+    from workbench.analysis.judged import judge
+    from workbench.analysis.judged_effect import judged_effects
+    from workbench.errors import BadParameter
+
+    catalog = frozen.collection.stores.catalog
+    judged = judge(catalog.queries(), catalog.qrels())
+    if not judged.queries:
+        raise BadParameter(f"{frozen.collection.name} has no judged queries", do="Leave --judged out")
+    return judged_effects(frozen.collection, judged, frozen.variant, answers)
+
+
+def _show(
+    result: Result, chunks: dict[Any, Chunk], told: Explanation, answers: tuple[Counterfactual, ...],
+    effects: tuple[Effect, ...], first: int,
+) -> None:  # fmt: skip
+    from rich.console import Console
+    from rich.text import Text
+
+    from workbench.reporting import words
+    from workbench.text import visible
+
+    console = Console(highlight=False)
+
+    def name(point_id: Any) -> str:
+        chunk = chunks.get(point_id)
+        return visible(" ".join((chunk.title or chunk.entity_id).split()))[:70] if chunk else str(point_id)
+
+    def line(text: str, style: str = "") -> None:
+        console.print(Text(visible(text), style=style))
+
+    console.print(Text(f"{name(told.target)}  (point {told.target})", style="bold"))
+    line(f"Query “{' '.join(result.query.text.split())[:120]}”, variant {result.variant}", "dim")
+    line(words.headline(told, len(result.fused), first))
+    for absence in told.absences:
+        line("  " + words.absence_text(absence), "red")
+    line(words.list_text(told))
+    for absence in told.missing:
+        line("  Not in " + absence.where + ", " + words.absence_text(absence))
+    if told.evidence:
+        held = ", ".join(f"{t} {n}×" for t, n in told.evidence.terms.items())
+        span = f"; verbatim in {told.evidence.verbatim_in}" if told.evidence.verbatim else ""
+        line(f"Its text holds {held or 'no terms of the query'}{span}.")
+    if told.rank and told.rank > 1:
+        line(words.above_text(told))
+        line(words.pass_text(told, name(result.fused.ids[told.rank - 2])))
+    console.print(Text(f"\nWhat would bring it into the first {first}", style="bold"))
+    of_knob: dict[str, list[Effect]] = {}
+    for effect in effects:
+        of_knob.setdefault(effect.knob, []).append(effect)
+    for answer in answers:
+        found = answer.verdict == "found"
+        line(("+ " if found else "= " if answer.verdict == "holds already" else "– ") + words.counterfactual_text(answer), "green" if found else "dim")
+        for moved in words.moves_text(answer, {i: name(i) for i in chunks}) if found else ():
+            line("      " + moved, "dim")
+        for effect in of_knob.get(answer.knob, ()):
+            line(f"      judged queries: {effect.sentence}")
