@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -47,7 +48,7 @@ def _new_record(
         return
     for file, what in zip(made.files, ("the claims", "the notebook", "the test", "what measures the claims"), strict=True):
         typer.echo(f"{file.as_posix():<40} {what}")
-    inside = "" if made.root.resolve() == Path.cwd() else f"cd {made.root} && "
+    inside = "" if made.root.resolve() == Path.cwd() else f"cd {shlex.quote(str(made.root))} && "
     typer.echo(f"Next: {inside}workbench reproduce {made.id}")
 
 
@@ -127,9 +128,11 @@ def _print_checked(checked: Mapping[Path, Sequence[Checked]], stale: Sequence[st
             if c.status != "agrees":
                 kind = {"timing": "a duration, differs", "nothing": "names nothing"}.get(c.status, c.status)
                 typer.echo(visible(f"{file}:{c.mark.line}: {c.mark} {kind}: {c.why}"))
-    words = {"agrees": "agree", "differs": "differ", "timing": "differ by a duration", "nothing": "name nothing"}
-    told = ", ".join(f"{n} {words[s]}" for s, n in counts.items() if n)
-    typer.echo(f"{sum(counts.values())} figures: {told}")
+    words = {"agrees": ("agrees", "agree"), "differs": ("differs", "differ"),
+             "timing": ("differs by a duration", "differ by a duration"), "nothing": ("names nothing", "name nothing")}  # fmt: skip
+    told = ", ".join(f"{n} {words[s][n > 1]}" for s, n in counts.items() if n)
+    total = sum(counts.values())
+    typer.echo(f"{total} figure{'s' if total > 1 else ''}: {told}")
     if rest:
         typer.echo(f"Not marked: {', '.join(rest)}")
     if stale:
@@ -175,7 +178,7 @@ def _print_diff(record: str, found: Comparison, causes: Mapping[str, Sequence[Le
     from workbench.text import visible
 
     def line(leaf: Leaf) -> str:
-        return visible(f"{leaf.id or '  '}  {leaf.path}: {shown(leaf.before)} → {shown(leaf.after)}")
+        return visible(f"{leaf.id}  {leaf.path}: {shown(leaf.before)} → {shown(leaf.after)}")
 
     typer.echo(f"{record}: {sentence(found)}")
     for cause, parts in causes.items():
