@@ -67,7 +67,7 @@ def same_but_for_ties(a: list[tuple[int, float]], b: list[tuple[int, float]], to
     return all(p in scores and abs(scores[p] - s) <= 2 * tolerance for p, s in b)
 
 
-@pytest.mark.parametrize("variant", [*VARIANTS, "all_terms_by_id", "all_terms_commonest", "rarest_without_all_terms"])
+@pytest.mark.parametrize("variant", [*VARIANTS, "all_terms_by_id", "all_terms_commonest", "rarest_without_all_terms", "bm25_ranking", "bm25_order"])
 def test_a_replica_keeps_every_list_of_the_live_collection(replica: str, incident: Incident, variant: str) -> None:
     with open_collection("live") as live, open_collection(replica) as made:
         a = places(live, live.search(Query(QUERY), variant))

@@ -70,7 +70,8 @@ def capture(
     nearest = live.points.nearest(vector, {}, depth, fields=())
     first = {t: _first(live, [t], depth) for t in terms}
     every = _first(live, terms, depth)
-    ids = {target, *every, *(p.id for p, _ in nearest), *live.best(terms, depth)}.union(*first.values())
+    best = live.best(terms, depth)
+    ids = {target, *every, *(p.id for p, _ in nearest), *(i for i, _ in best)}.union(*first.values())
     ordered = sorted(ids, key=live.places.__getitem__)
     rows = _rows(live, ordered, terms, query, vector, dict((p.id, s) for p, s in nearest))
     df = {t: live.points.count([t], "all", {}) for t in terms}
@@ -79,7 +80,8 @@ def capture(
     captured = Captured(
         tuple(rows), {t: live.places[found[-1]] for t, found in first.items() if len(found) == depth},
         live.places[every[-1]] if len(every) == depth else 0, mean, spread,
-        float(nearest[-1][1]) if len(nearest) < live.size else 1.0, _ranks(live, query, target), private,
+        float(nearest[-1][1]) if len(nearest) < live.size else 1.0,
+        float(best[-1][1]) if len(best) == depth else 0.0, _ranks(live, query, target), private,
     )  # fmt: skip
     own = live.read([target])[0]
     incident = Incident(

@@ -48,6 +48,7 @@ def toml_of(incident: Incident) -> str:
         *_pairs({
             "private": captured.private, "after_all": captured.after_all, "cosine_mean": captured.cosine_mean,
             "cosine_spread": captured.cosine_spread, "cosine_ceiling": captured.cosine_ceiling,
+            "bm25_ceiling": captured.bm25_ceiling,
         }),
         "rows = [", *rows, "]",
         "", "[captured.after]", *_pairs(captured.after),

@@ -51,7 +51,7 @@ class Live(Protocol):
     def read(self, ids: Sequence[PointId]) -> list[Read]: ...
     def cosines(self, ids: Sequence[PointId], vector: np.ndarray) -> list[float | None]: ...
     def sample(self) -> tuple[list[str], np.ndarray]: ...
-    def best(self, terms: Sequence[str], limit: int) -> list[PointId]: ...
+    def best(self, terms: Sequence[str], limit: int) -> list[tuple[PointId, float]]: ...
 
 
 class Loaded:
@@ -88,8 +88,8 @@ class Loaded:
         chosen = [ids[i] for i in np.linspace(0, len(ids) - 1, min(SAMPLE, len(ids))).astype(int)]
         return [c.text for c in self._catalog.chunks(chosen)], self._catalog.vectors(chosen)
 
-    def best(self, terms: Sequence[str], limit: int) -> list[PointId]:
-        return [i for i, _ in self._catalog.bm25_top(terms, {}, limit)]
+    def best(self, terms: Sequence[str], limit: int) -> list[tuple[PointId, float]]:
+        return self._catalog.bm25_top(terms, {}, limit)
 
 
 class Attached:
@@ -139,7 +139,7 @@ class Attached:
     def sample(self) -> tuple[list[str], np.ndarray]:
         return self._first
 
-    def best(self, terms: Sequence[str], limit: int) -> list[PointId]:
+    def best(self, terms: Sequence[str], limit: int) -> list[tuple[PointId, float]]:
         return []
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from workbench.bm25 import K1, B, idf
 from workbench.sources.replica.headings import Headings, carriers, phrased
 from workbench.sources.replica.known import known_row, pad
 from workbench.sources.replica.lengths import draw_lengths, filler_mean
@@ -25,6 +26,8 @@ DECOY_AVERAGES = 3.0
 """A decoy is longer than the target, so that the target stays lexically first."""
 MOST_OVER = 0.01
 """How far a captured average may be missed, as a share of it: scores then move by less than that."""
+BELOW = 0.001
+"""Share of a recorded BM25 ceiling by which filler stays under it: more than rounding a length moves a score."""
 CAPTURED_SLACK = 2.0
 """Terms by which a captured incident's filler is drawn too short, then filled up to the exact average."""
 
@@ -139,14 +142,14 @@ class Builder:
         length = draw_lengths(self.rng, rows, mean - slack, filler, self._least(mask, self.plan.make[items]))[copies]
         spent = self._headings(items, mask, exact, copies)
         groups = self.pool.groups[kind, subject]
-        count = np.rint((length - spent) / self.sentence_mean[groups]).astype(np.int64)
-        # A captured collection's average is met exactly, by words where no sentence fits.
-        count = count.clip(0 if self.incident.captured else 1)
+        fitting = (length - spent) / self.sentence_mean[groups]
+        # A captured collection's lengths are met exactly, by words where no whole sentence fits.
+        count = (np.floor(fitting).clip(0) if self.incident.captured else np.rint(fitting).clip(1)).astype(np.int64)
         self._sentences(items, count, copies, ~exact & (copies != np.arange(rows)))
         for phrase in self.incident.phrases:
             self._phrase(items, phrase)
         if self.incident.captured and rows:
-            self._fill_up(items)
+            self._fill_up(items, length)
 
     def _phrase(self, items: np.ndarray, phrase: Phrase) -> None:
         if phrase.rows > len(items):
@@ -174,7 +177,17 @@ class Builder:
         by_terms = np.asarray([*self.incident.filler.least_length, 0.0] if not self.incident.filler.least_length
                               else self.incident.filler.least_length)  # fmt: skip
         held = np.bitwise_count(mask).clip(max=len(by_terms) - 1)
-        return np.where(make == DECOY, DECOY_AVERAGES, by_terms[held]) * self.average
+        least = np.where(make == DECOY, DECOY_AVERAGES, by_terms[held])
+        if self.incident.captured and self.incident.captured.bm25_ceiling:
+            least = np.maximum(least, self._below_ceiling(mask))
+        return least * self.average
+
+    def _below_ceiling(self, mask: np.ndarray) -> np.ndarray:
+        """The length in averages from which on a chunk that holds each of its terms once scores below the recorded
+        ceiling: score = Σ idf · (k1 + 1) / (1 + k1 (1 − b + b · length)), solved for the length."""
+        best = sum((mask >> n & 1) * idf(self.n, df) for n, df in enumerate(self.incident.terms.values()))
+        ceiling = self.incident.captured.bm25_ceiling * (1 - BELOW)
+        return np.maximum(((best * (K1 + 1) / ceiling - 1) / K1 - 1 + B) / B, 0.0)
 
     def _headings(self, items: np.ndarray, mask: np.ndarray, exact: np.ndarray, copies: np.ndarray) -> np.ndarray:
         """Puts headings and carriers; returns the terms that they take of each item."""
@@ -219,18 +232,21 @@ class Builder:
         part = self.pool.first[groups][row] + (start[row] + stride[row] * step) % size[row]
         self.pieces.put(items[row], where, part)
 
-    def _fill_up(self, items: np.ndarray) -> None:
-        """Adds words to the filler until the collection's average length is exactly the recorded one."""
-        total = int(self.parts.lengths[np.concatenate(self.pieces.part)].sum())
-        lacking = round(self.average * self.n) - total
+    def _fill_up(self, items: np.ndarray, length: np.ndarray) -> None:
+        """Adds words to the filler until every chunk is as long as drawn, and then until the collection's average
+        length is exactly the recorded one."""
+        made = self.parts.lengths[np.concatenate(self.pieces.part)]
+        by_item = np.bincount(np.concatenate(self.pieces.item), made, self.n).astype(np.int64)
+        words = (length - by_item[items]).clip(0)
+        lacking = round(self.average * self.n) - int(by_item.sum()) - int(words.sum())
         if -lacking > MOST_OVER * self.average * self.n:
             raise SpecError(f"the filler cannot be as short as an average of {self.average:.1f} terms asks for",
                             where=self.incident.name)  # fmt: skip
         if lacking > 0:
-            words = np.full(len(items), lacking // len(items)) + (np.arange(len(items)) < lacking % len(items))
-            for size in np.unique(words[words > 0]):
-                at = items[words == size]
-                self.pieces.put(at, 1.0, np.full(len(at), pad(self.parts, int(size))))
+            words += lacking // len(items) + (np.arange(len(items)) < lacking % len(items))
+        for size, at in _by_value(words):
+            if size:
+                self.pieces.put(items[at], 1.0, np.full(len(at), pad(self.parts, size)))
 
 
 def _by_value(values: np.ndarray) -> list[tuple[int, np.ndarray]]:

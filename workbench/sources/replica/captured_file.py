@@ -23,7 +23,7 @@ def read_captured(table: Table, terms: int) -> Captured | None:
     captured = Captured(
         tuple(rows), table.table("after").mapping(int), table.take("after_all", int, 0),
         table.number("cosine_mean", float, -1, 1), table.number("cosine_spread", float, 0, 1),
-        table.number("cosine_ceiling", float, -1, 1),
+        table.number("cosine_ceiling", float, -1, 1), table.take("bm25_ceiling", float, 0.0),
         {k: v.mapping(int) for k, v in _nested(table.table("ranks"))}, table.take("private", bool, False),
     )  # fmt: skip
     table.done()

@@ -135,7 +135,7 @@ class KnownRow:
 class Captured:
     """What was read from a live collection. Chunks that are not in `rows` hold term t only after place `after[t]`,
     and all terms together only after `after_all`; their cosines are normal around `cosine_mean`, always below
-    `cosine_ceiling`. `ranks` are the target's, by variant and list, as they were recorded."""
+    `cosine_ceiling`; their BM25 score is below `bm25_ceiling`, where that is not 0. `ranks` are the target's, by variant and list, as they were recorded."""
 
     rows: tuple[KnownRow, ...]
     after: Mapping[str, int]
@@ -143,6 +143,7 @@ class Captured:
     cosine_mean: float
     cosine_spread: float
     cosine_ceiling: float
+    bm25_ceiling: float
     ranks: Mapping[str, Mapping[str, int]]
     private: bool = False
 
