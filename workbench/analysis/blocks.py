@@ -26,9 +26,9 @@ class BadBlock(WorkbenchError):
 @dataclass(frozen=True, slots=True)
 class Block:
     """`name` is the anchor of a chart or table, "" for a text. `content` is the text, the chart's Vega-Lite
-    spec, or {columns, rows}. `claims` are the ids of the claims that it illustrates."""
+    spec, or {columns, rows}; a finding is a text that stands above the ledger. `claims` are the ids of the claims that it illustrates."""
 
-    kind: Literal["text", "chart", "table"]
+    kind: Literal["text", "finding", "chart", "table"]
     content: Any
     name: str = ""
     caption: str = ""
@@ -36,11 +36,11 @@ class Block:
     claims: tuple[str, ...] = ()
 
 
-def text_block(text: str, section: str) -> Block:
+def text_block(text: str, section: str, kind: Literal["text", "finding"] = "text", claims: Sequence[str] = ()) -> Block:
     """A text in Markdown. Raises BadBlock for anything but text."""
     if not isinstance(text, str):
-        raise BadBlock(f"a story is text, not {type(text).__name__}")
-    return Block("text", text, section=section)
+        raise BadBlock(f"a {kind} is text, not {type(text).__name__}")
+    return Block(kind, text, section=section, claims=tuple(claims))
 
 
 def chart_block(name: str, chart: Any, caption: str, section: str, claims: Sequence[str]) -> Block:

@@ -137,6 +137,10 @@ class Run:
         """Add a text (Markdown). A section named here or at a chart stays until another is named."""
         self._add(text_block(text, self._in(section)))
 
+    def finding(self, text: str, claims: Sequence[str] = ()) -> None:
+        """Add a sentence or two (Markdown) that stands above the ledger, for who has one minute; `claims` back it."""
+        self._add(text_block(text, "", "finding", self._known(claims)))
+
     def chart(
         self, name: str, chart: Any, caption: str = "", section: str = "", claims: Sequence[str] = ()
     ) -> Any:

@@ -68,7 +68,9 @@ def page(ledger: Ledger, story: Mapping[str, Any]) -> str:
     return environment.get_template("page.html").render(
         record=ledger.header["record"], title=safe(ledger.header["title"]),
         about=markdown_html(story["text"]), failed=ledger.failed, total=len(ledger.rows),
-        summary=_summary(ledger), facts=_facts(ledger.header),
+        summary=_summary(ledger),
+        findings=[(markdown_html(b["content"]), b["claims"]) for b in blocks if b["kind"] == "finding"],
+        facts=_facts(ledger.header),
         ledger=ledger_table(ledger.rows, figures), run=_what_was_run(ledger.header, story["parameters"]),
         sections=_sections(blocks, numbered), bundle=Markup(chart_bundle()) if has_charts else "",
         theme=script_json(THEME), css=_template("page.css"), js=_template("page.js"),
@@ -94,6 +96,8 @@ def _sections(blocks: Sequence[Mapping[str, Any]], numbered: Mapping[int, Any]) 
     """Sections in the order of their first block; a section that comes back continues."""
     found: dict[str, list[Markup]] = {}
     for place, block in enumerate(blocks):
+        if block["kind"] == "finding":
+            continue
         if block["kind"] == "text":
             piece = Markup('<div class="prose">{}</div>').format(markdown_html(block["content"]))
         else:

@@ -11,6 +11,13 @@ ABSENT = "absent"
 WIDE = 640
 
 
+def _log(title: str, *, reverse: bool = False, domain: list[float] | None = None) -> dict[str, Any]:
+    """Arguments of a log channel: no grid, as its lines would outnumber the data."""
+    alt = _alt()
+    scale = {"type": "log", "nice": False, **({"reverse": True} if reverse else {}), **({"domain": domain} if domain else {})}
+    return {"scale": alt.Scale(**scale), "axis": alt.Axis(grid=False, tickCount=5), "title": title}
+
+
 def _alt() -> Any:
     import altair as alt
 
@@ -34,7 +41,7 @@ def rank_by_variant(ranks: Mapping[str, int | None], page: int = 8) -> Any:
     ]  # fmt: skip
     base = alt.Chart(_frame(rows)).encode(
         y=alt.Y("variant:N", sort=list(ranks), title=None),
-        x=alt.X("rank:Q", scale=alt.Scale(type="log", domain=[0.9, deepest * 3]), title="rank of the target (log)"),
+        x=alt.X("rank:Q", **_log("rank of the target (log)", domain=[0.9, deepest * 3])),
     )
     colour = alt.Color(
         "where:N", title=None,
@@ -60,7 +67,7 @@ def per_list_ranks(rows: Sequence[Mapping[str, Any]], lists: Sequence[str] = ("l
     ]  # fmt: skip
     chart = alt.Chart(_frame(points)).mark_point(size=60, opacity=0.85).encode(
         x=alt.X("fused rank:Q", title="fused rank", scale=alt.Scale(domain=[0, len(rows) + 1], nice=False)),
-        y=alt.Y("rank in list:Q", title="rank in its list (log, first on top)", scale=alt.Scale(type="log", reverse=True, domain=[1, 256])),
+        y=alt.Y("rank in list:Q", **_log("rank in its list (log, first on top)", reverse=True, domain=[0.9, 256])),
         color=alt.Color("list:N", scale=list_scale(*lists), title=None),
         tooltip=["fused rank", "list", "rank in list", "title", "project"],
     )  # fmt: skip
@@ -82,8 +89,8 @@ def cap_against_payload(rows: Sequence[Mapping[str, Any]]) -> Any:
          "state": "read" if r["found"] else "not read"} for r in rows
     ]  # fmt: skip
     base = alt.Chart(_frame(points)).encode(
-        x=alt.X("cap:Q", scale=alt.Scale(type="log"), title="candidate cap (log)"),
-        y=alt.Y("payload:Q", scale=alt.Scale(type="log"), title="payload read, MB (log)"),
+        x=alt.X("cap:Q", **_log("candidate cap (log)")),
+        y=alt.Y("payload:Q", **_log("payload read, MB (log)")),
     )
     return (
         base.mark_line(color="#b9c0ca")
@@ -98,7 +105,7 @@ def chance_by_size(rows: Sequence[Mapping[str, Any]], size: int) -> Any:
     """The chance that the cap reads the target in a random smaller collection, against its size."""
     alt = _alt()
     base = alt.Chart(_frame(rows)).encode(
-        x=alt.X("size:Q", scale=alt.Scale(type="log"), title="memories in the collection (log)"),
+        x=alt.X("size:Q", **_log("memories in the collection (log)")),
         y=alt.Y("found:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%"), title="chance that the target is read"),
         tooltip=[alt.Tooltip("size", format=","), alt.Tooltip("found", format=".1%")],
     )  # fmt: skip
@@ -114,7 +121,7 @@ def rank_by_length(rows: Sequence[Mapping[str, Any]], page: int = 8) -> Any:
     frame = _frame([{**r, "scoring": names[r["scoring"]], "state": "first page" if r["found"] else "lost"} for r in rows])
     base = alt.Chart(frame).encode(
         x=alt.X("length:Q", title="length of the target, in average lengths"),
-        y=alt.Y("lexical_rank:Q", scale=alt.Scale(type="log", reverse=True), title="lexical rank (log, first on top)"),
+        y=alt.Y("lexical_rank:Q", **_log("lexical rank (log, first on top)", reverse=True)),
         color=alt.Color("scoring:N", title="BM25 over", sort=list(names.values())),
     )  # fmt: skip
     return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.analysis import known_items
@@ -13,18 +13,20 @@ from workbench.analysis.run import Run
 from workbench.analysis.runs import VariantRuns, run_variants
 from workbench.analysis.verdict import NOT_MEASURABLE, Measured
 from workbench.retrieval.fusions import single
+from workbench.retrieval.policies import CANDIDATE_CAP
 from workbench.retrieval.search import Collection
 from workbench.retrieval.variant import Variant, variant
+from workbench.sources.source import JudgedQuery
 from workbench.text import verbatim_key
-from workbench.types import Query
+from workbench.types import Query, content_hash
 
 METRICS = ("nDCG@10", "R@100", "RR", "Success@1", "Success@8")
 ALTERNATIVES = (
     "adr_0005", "adr_0172", "two_lists", "third_list_all_terms", "verbatim_outright", "verbatim_weighted",
     "verbatim_titles", "bm25_order", "bm25_ranking", "bm25_engine", "bm25_fields",
 )  # fmt: skip
-TITLE_LIMIT = 400
-"""Titles asked of each collection, chosen by hash: enough to resolve two points of success@8."""
+QUERIES = {"full": 400, "small": 100}
+"""Queries asked of each set, chosen by hash, by the run's size: 400 resolve about two points of success@8."""
 
 WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0)
 
@@ -65,7 +67,8 @@ def question_trials(run: Run) -> tuple[dict[str, Trial], list[str]]:
                 absent.append(collection)
             else:
                 catalog = collection.stores.catalog
-                trials[archive] = _trial(run, archive, collection, judge(catalog.queries(), catalog.qrels()))
+                asked = judge(chosen(run, catalog.queries()), catalog.qrels())
+                trials[archive] = _trial(run, archive, collection, asked)
         return trials, absent
 
     return run.once("question trials", make)
@@ -80,11 +83,21 @@ def title_trials(run: Run) -> tuple[dict[str, Trial], list[str]]:
             if isinstance(collection, str):
                 absent.append(collection)
             else:
-                items = known_items.titles(known_items.chunks_of(collection.stores.catalog), limit=TITLE_LIMIT, seed=run.seed)
+                items = known_items.titles(known_items.chunks_of(collection.stores.catalog), limit=_limit(run), seed=run.seed)
                 trials[name] = _trial(run, name, collection, items.judged())
         return trials, absent
 
     return run.once("title trials", make)
+
+
+def chosen(run: Run, queries: Sequence[JudgedQuery]) -> list[JudgedQuery]:
+    """At most the run's number of queries, those with the smallest hash of seed and id, in their own order."""
+    kept = set(sorted((q.id for q in queries), key=lambda i: content_hash(run.seed, i))[: _limit(run)])
+    return [q for q in queries if q.id in kept]
+
+
+def _limit(run: Run) -> int:
+    return QUERIES[run.params.get("size", "full")]
 
 
 def _trial(run: Run, name: str, collection: Collection, judged_set: Judged) -> Trial:
@@ -102,7 +115,7 @@ def verbatim_first_outright(run: Run) -> Measured:
     measured = _alternative(run, "verbatim_outright", "reorders_ordinary_questions")
     return Measured(
         {"every_verbatim_row_above_the_best_semantic_answer": phrase["verbatim_rows_above_it"] == phrase["verbatim_rows"],
-         "phrase": phrase, "real_queries": measured.value},
+         **{k: v for k, v in phrase.items() if k != "on"}, **measured.value},
         f"{phrase['on']}; {measured.where}", measured.note,
     )  # fmt: skip
 
@@ -153,14 +166,16 @@ def benchmark_effect(run: Run) -> Measured:
     trials, absent = question_trials(run)
     if not trials:
         return Measured(None, "judged collections", verdict=NOT_MEASURABLE, note="; ".join(absent))
-    value: dict[str, Any] = {}
-    harm = False
-    for name, trial in trials.items():
-        rows = {m: trial.comparison.pair("adr_0005", "adr_0172", m) for m in METRICS[:3]}
-        harm |= rows["nDCG@10"]["high"] is not None and rows["nDCG@10"]["high"] < 0
-        value[name] = {m: {k: _rounded(r[k]) for k in ("value_a", "value_b", "difference", "low", "high", "p", "wins", "ties", "losses", "n", "resolution")} for m, r in rows.items()}
-    return Measured({"lowers_ndcg": harm, "by_collection": value}, _where(trials),
-                    " ".join([trials[n].comparison.sentence("adr_0005", "adr_0172", "nDCG@10") + "." for n in trials] + absent))  # fmt: skip
+    rows = {n: t.comparison.pair("adr_0005", "adr_0172", "nDCG@10") for n, t in trials.items()}
+    small = [n for n, t in trials.items() if t.collection.stores.catalog.n <= CANDIDATE_CAP]
+    said = [f"{n}: {t.comparison.sentence('adr_0005', 'adr_0172', m)}." for n, t in trials.items() for m in METRICS[:3]]
+    if small:
+        said.append(f"No cap of {CANDIDATE_CAP} can cut in {', '.join(small)}: it holds no more chunks.")
+    return Measured(
+        {"lowers_ndcg": any(r["high"] is not None and r["high"] < 0 for r in rows.values()),
+         "ndcg_before_after": {n: [round(r["value_a"], 4), round(r["value_b"], 4)] for n, r in rows.items()}},
+        _where(trials), " ".join([*said, *absent]),
+    )  # fmt: skip
 
 
 def pushed_out(run: Run) -> Measured:
@@ -192,16 +207,16 @@ def planted_worst_case(run: Run) -> dict[str, Any] | str:
     catalog = base.stores.catalog
     by_document = {r.entity_id: r.query_id for r in reversed(catalog.qrels())}
     asked = {q.id: q for q in catalog.queries()}
-    chosen = [asked[q] for _, q in sorted(by_document.items())]
+    planted = [asked[q] for _, q in sorted(by_document.items())]
     path = home() / "made" / "planted-questions.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     rows = [{"id": c.entity_id, "title": c.title, "text": c.text} for c in known_items.chunks_of(catalog)()]
-    rows += [{"id": f"chat-{q.id}", "title": "", "text": f"Chat, unanswered: {q.text} Nobody knew, asked again next week."} for q in chosen]
+    rows += [{"id": f"chat-{q.id}", "title": "", "text": f"Chat, unanswered: {q.text} Nobody knew, asked again next week."} for q in planted]
     path.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
     collection = loaded(run, "planted-questions", str(path))
-    judged_set = judge(chosen, [r for r in catalog.qrels() if r.query_id in {q.id for q in chosen}])
+    judged_set = judge(planted, [r for r in catalog.qrels() if r.query_id in {q.id for q in planted}])
     swept = [variant("verbatim_weighted", weight=w).replace(name=f"weight {w:g}") for w in WEIGHTS]
-    ran = run_variants(collection, chosen, [*swept, "verbatim_titles", "verbatim_outright"])
+    ran = run_variants(collection, planted, [*swept, "verbatim_titles", "verbatim_outright"])
     compared = compare(ran.runs, judged_set, ("Success@1", "Success@8", "RR"), seed=run.seed, pairs=[])
     table: dict[str, dict[str, float]] = {}
     for row in compared.per_variant.to_dicts():
@@ -210,24 +225,19 @@ def planted_worst_case(run: Run) -> dict[str, Any] | str:
 
 
 def _alternative(run: Run, name: str, flag: str) -> Measured:
+    """What an alternative does to first pages of questions and titles, and its difference from ADR 0172."""
     questions, absent = question_trials(run)
     titles, absent_titles = title_trials(run)
-    value: dict[str, Any] = {}
-    for kind, trials, metric in (("questions", questions, "nDCG@10"), ("titles", titles, "Success@8")):
-        for label, trial in trials.items():
-            row = trial.comparison.pair("adr_0172", name, metric)
-            value[f"{kind}: {label}"] = {"first_pages_that_differ": trial.differ("two_lists", name),
-                                         "of": row["n"], "metric": metric, **{k: _rounded(row[k]) for k in ("value_a", "value_b", "difference", "low", "high", "p")}}  # fmt: skip
-    note = " ".join(t.comparison.sentence("adr_0172", name, m) + f" ({n})." for trials, m in ((questions, "nDCG@10"), (titles, "Success@8")) for n, t in trials.items())
+    sets = [(n, t, "nDCG@10") for n, t in questions.items()] + [(n, t, "Success@1") for n, t in titles.items()]
+    differ = {n: t.differ("two_lists", name) for n, t, _ in sets}
+    note = " ".join(f"{n}: {t.comparison.sentence('adr_0172', name, m)}." for n, t, m in sets)
+    value = {flag: any(differ[n] for n in questions), "first_pages_that_differ_from_two_lists": differ}
+    where = _where({**questions, **titles})
     if not questions:
-        return Measured(value, _where(titles), verdict=NOT_MEASURABLE, note="; ".join(absent))
-    reorders = any(v["first_pages_that_differ"] for k, v in value.items() if k.startswith("questions"))
-    return Measured({flag: reorders, "by_set": value}, _where({**questions, **titles}), " ".join([note, *absent, *absent_titles]))
+        return Measured(value, where, verdict=NOT_MEASURABLE, note="; ".join(absent))
+    return Measured(value, where, " ".join([note, *absent, *absent_titles]))
 
 
 def _where(trials: Mapping[str, Trial]) -> str:
     return "; ".join(f"{n}, {len(t.judged.ids)} queries, {t.collection.stores.catalog.n:,} chunks" for n, t in trials.items())
 
-
-def _rounded(value: Any) -> Any:
-    return round(value, 4) if isinstance(value, float) else value
