@@ -38,10 +38,11 @@ class TailEncoder:
         return text[: kept[-1][1]] if len(offsets) > len(kept) else text
 
 
-def open_encoder(tokens: int) -> TailEncoder:
+def open_encoder(tokens: int, *, cached: bool = False) -> TailEncoder:
     """The encoder over the model that the user's settings name. Raises NotAvailable that says what is missing.
 
-    Nothing is fetched unless the settings' `fetch` is on.
+    Nothing is fetched unless the settings' `fetch` is on. A library keeps its entries' vectors itself and no
+    request's, so only a replay that embeds the same texts in every run asks for the home's cache.
     """
     why = "embeddings are switched on for this library and cannot run"
     try:
@@ -58,4 +59,4 @@ def open_encoder(tokens: int) -> TailEncoder:
         ) from error
     except (NotAvailable, UnknownModel) as error:
         raise NotAvailable(f"{why}: {error}", do="Fetch the model, or switch embeddings off") from error
-    return TailEncoder(Embedder(found, home() / "embeddings.sqlite"), tokenizer, tokens)
+    return TailEncoder(Embedder(found, home() / "embeddings.sqlite" if cached else None), tokenizer, tokens)

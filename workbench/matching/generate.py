@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,18 @@ def generate(*, seed: int, instances: int = 6, path: Path | None = None) -> Gene
         asked.append(replace(unrelated, near=""))
     rng.shuffle(asked)
     return Generated(tuple(recorded.values()), tuple(asked), seed)
+
+
+def recorded_calls(count: int, *, seed: int, path: Path | None = None) -> list[Call]:
+    """`count` recorded calls of distinct instances, the templates in turn: filler for a library of any size."""
+    made, data = templates(path)
+    maker, found = _Maker(data, random.Random(seed)), {}
+    for template in cycle(made):
+        if len(found) >= count:
+            break
+        call = maker.call(template, template.ask, maker.values(template), "recorded")
+        found.setdefault(call.instance, call)
+    return list(found.values())
 
 
 _UNRELATED = "Good evening! Kindly recommend {topic} podcasts for insomniacs, whichever genre fascinates audiences nowadays."

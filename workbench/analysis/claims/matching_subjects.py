@@ -1,0 +1,97 @@
+"""What the measures of ADR 0003 are made on: recordings that we make, real ones where present, the real model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from workbench.analysis.matching_replay import Replay, by_file, by_time, replay_generated, replay_recordings
+from workbench.analysis.run import Run
+from workbench.matching.cassettes import Recording, read
+from workbench.matching.embedder import TailEncoder, open_encoder
+from workbench.matching.generate import Generated, generate
+from workbench.matching.library import Library
+from workbench.matching.request import Answer
+from workbench.matching.settings import ADR_0003, MatchingSettings
+from workbench.sources.public import public, why_absent
+
+CASSETTES = ("cassettes-crewai", "cassettes-pydantic-ai")
+INSTANCES = {"full": 6, "small": 2}
+"""Recorded calls a template: 6 make about 1,700 new calls, so that none wrong of 176 served bounds at 1.7 %."""
+KEY = b"matching claims"
+
+
+def size(run: Run) -> str:
+    return run.params.get("size", "full")
+
+
+def encoder(run: Run, *, cached: bool = False) -> TailEncoder:
+    """The packaged model, 128 tokens; its file's hash goes into the ledger's header."""
+
+    def opened() -> TailEncoder:
+        found = open_encoder(ADR_0003.embedding_tokens, cached=cached)
+        run.input("model", key=found.key)
+        return found
+
+    return run.once(("encoder", cached), opened)
+
+
+def generated(run: Run, offset: int = 0) -> Generated:
+    """Our own recordings by the run's seed; an offset gives an independent set to judge on."""
+    return run.once(("generated", offset), lambda: generate(seed=run.seed + offset, instances=INSTANCES[size(run)]))
+
+
+def generated_replay(run: Run, offset: int = 0) -> Replay:
+    return run.once(("replay", offset), lambda: replay_generated(generated(run, offset), encoder=encoder(run, cached=True)))
+
+
+def where_generated(run: Run) -> str:
+    made = generated(run)
+    return f"generated recordings: {len(made.recorded)} entries, {len(made.asked):,} new calls, seed {run.seed}"
+
+
+def recordings(run: Run, archive: str) -> list[Recording] | str:
+    """The calls of a public set of cassettes, or the plain reason why it is not there."""
+
+    def loaded() -> list[Recording] | str:
+        folder = public(archive)
+        if folder is None:
+            return why_absent(archive)
+        return [found for found in read(folder) if isinstance(found, Recording)]
+
+    return run.once(("cassettes", archive), loaded)
+
+
+def real_replays(run: Run) -> tuple[dict[str, Replay], list[str]]:
+    """Real calls held out by file and by time, by name; and the reasons why a set is absent."""
+
+    def replayed() -> tuple[dict[str, Replay], list[str]]:
+        found, absent = {}, []
+        for archive in CASSETTES:
+            calls = recordings(run, archive)
+            if isinstance(calls, str):
+                absent.append(calls)
+                continue
+            for how, splits in (("by file", by_file(calls)), ("by time", by_time(calls))):
+                name = f"{archive.removeprefix('cassettes-')}, {how}"
+                found[name] = replay_recordings(name, splits, encoder=encoder(run, cached=True))
+        return found, absent
+
+    return run.once("real replays", replayed)
+
+
+def filled(texts: dict[str, Any], settings: MatchingSettings = ADR_0003, **options: Any) -> Library:
+    """A library in memory of (name: request); each answers with its name."""
+    library = Library(settings=settings, key=KEY, **options)
+    library.record_many((request, Answer(name), "", 0) for name, request in texts.items())
+    return library
+
+
+@contextmanager
+def on_disk(settings: MatchingSettings = ADR_0003, **options: Any) -> Iterator[Library]:
+    """A library in a file of its own, gone afterwards."""
+    with TemporaryDirectory() as folder, Library(Path(folder) / "l.sqlite", settings=settings, key=KEY, **options) as library:
+        yield library
