@@ -17,6 +17,8 @@ from workbench.sources.markdown import SUFFIXES
 from workbench.sources.pydoc import pydoc
 from workbench.sources.qdrant import is_address
 from workbench.sources.qmsum import is_qmsum
+from workbench.sources.replica.notes import notes_replica
+from workbench.sources.replica.notes_spec import is_notes_spec
 from workbench.sources.replica.reader import replica
 from workbench.sources.rows import FORMATS, format_of
 from workbench.sources.source import Source, SourceError
@@ -86,7 +88,7 @@ def _file_kind(path: Path) -> str | None:
     if format_of(path) in FORMATS.values():
         return "table"
     if path.suffix.lower() == ".toml":
-        return replica.entry.name
+        return notes_replica.entry.name if is_notes_spec(path) else replica.entry.name
     return "squad" if path.suffix.lower() == ".json" and is_squad(_json(path)) else None
 
 

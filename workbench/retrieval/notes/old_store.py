@@ -3,14 +3,11 @@ index of those documents; and which chunk belongs to which row. Built in SQL, al
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
 
+from workbench.retrieval.notes.derive import made_beside
 from workbench.retrieval.notes.file import CATALOG
-from workbench.stores.catalog_open import NO_EXTENSIONS
 
-MEMORY_LIMIT = "3GB"  # the notes of 300 MB are sorted by row
 PARAGRAPH = "\n\n"
 """What stands between two chunks in the text of their note."""
 
@@ -53,20 +50,6 @@ def build_old(catalog: Path, path: Path) -> None:
     A row's text is its chunks' texts one after the other, so a reader's overlap stands in it twice; its length in
     terms is the sum of its chunks'.
     """
-    import duckdb
-
-    workplace = path.with_name(path.name + ".building")
-    shutil.rmtree(workplace, ignore_errors=True)
-    workplace.mkdir(parents=True)
-    try:
-        config = {**NO_EXTENSIONS, "memory_limit": MEMORY_LIMIT, "temp_directory": str(workplace / "spill")}
-        with duckdb.connect(str(workplace / path.name), config=config) as con:
-            con.execute("SET TimeZone = 'UTC'")
-            con.execute(f"ATTACH '{str(catalog).replace(chr(39), chr(39) * 2)}' AS {CATALOG} (READ_ONLY)")
-            for step in _STEPS:
-                con.execute(step)
-            con.execute(f"DETACH {CATALOG}")
-            con.execute("CHECKPOINT")
-        os.replace(workplace / path.name, path)
-    finally:
-        shutil.rmtree(workplace, ignore_errors=True)
+    with made_beside(catalog, path) as con:
+        for step in _STEPS:
+            con.execute(step)

@@ -179,15 +179,27 @@ def _fill(
         low, high = (cap, high) if total(count_for(cap)) < wanted else (low, cap)
     count = count_for(high)
     # What is too much by now is less than a character a chunk: so many items give their last sentence.
-    givers = rng.permutation(np.flatnonzero(count > 1))
-    given = grown[givers, count[givers] - 1] - grown[givers, count[givers] - 2]
-    take = int(np.searchsorted(np.cumsum(given), total(count) - wanted, side="right"))
-    count[givers[:take]] -= 1
+    count[_givers(rng, grown, count, total(count) - wanted)] -= 1
     if abs(total(count) - wanted) > project.notes / 2:
         raise SpecError(f"{len(fixed)} chunks of at most {shape.chunk_characters} characters give notes of "
                         f"{round(total(count) / project.notes)} characters, not {project.characters}",
                         where=project.name)  # fmt: skip
     return count
+
+
+def _givers(rng: np.random.Generator, grown: np.ndarray, count: np.ndarray, excess: int) -> np.ndarray:
+    """The items whose last sentences have together as many characters as are too much, where any have."""
+    open_ = rng.permutation(np.flatnonzero(count > 1))
+    lengths = grown[open_, count[open_] - 1] - grown[open_, count[open_] - 2]
+    take = int(np.searchsorted(np.cumsum(lengths), excess, side="right"))
+    rest = excess - int(lengths[:take].sum())
+    # One that gives is exchanged for one that has the missing characters more.
+    longer = {int(length): n for n, length in enumerate(lengths[take:], take)}
+    for n in range(take):
+        if int(lengths[n]) + rest in longer:
+            open_[[n, longer[int(lengths[n]) + rest]]] = open_[[longer[int(lengths[n]) + rest], n]]
+            break
+    return open_[:take]
 
 
 def _joined(

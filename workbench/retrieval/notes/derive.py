@@ -1,0 +1,116 @@
+"""Files made of a catalog in SQL, each all or nothing: a smaller collection, notes cut in parts, another layout."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.errors import BadParameter
+from workbench.retrieval.notes.file import CATALOG
+from workbench.retrieval.notes.layouts import NARROW_FACETS, ONE_TABLE, TWO_TABLES, Layout
+from workbench.stores.catalog_errors import named_errors
+from workbench.stores.catalog_open import NO_EXTENSIONS
+
+if TYPE_CHECKING:
+    import duckdb
+
+MEMORY_LIMIT = "3GB"
+"""The notes of 300 MB are sorted by row when the old schema is made."""
+
+_FACET_COLUMNS = (
+    "cid, source_type, entity_id, project, note_type, tags, status, created, updated, path, metadata, created_at, updated_at"
+)
+_UNCOMPRESSED = "PRAGMA force_compression = 'uncompressed'"
+_COMPRESSED = "PRAGMA force_compression = 'auto'"
+
+
+@contextmanager
+def made_beside(catalog: Path, path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to a new file, the catalog attached; the file takes its place when the block has ended well.
+
+    Raises the catalog's named errors.
+    """
+    import duckdb
+
+    workplace = path.with_name(path.name + ".building")
+    shutil.rmtree(workplace, ignore_errors=True)
+    workplace.mkdir(parents=True)
+    try:
+        config = {**NO_EXTENSIONS, "memory_limit": MEMORY_LIMIT, "temp_directory": str(workplace / "spill")}
+        with duckdb.connect(str(workplace / path.name), config=config) as con, named_errors(catalog):
+            con.execute("SET TimeZone = 'UTC'")
+            con.execute(f"ATTACH '{str(catalog).replace(chr(39), chr(39) * 2)}' AS {CATALOG} (READ_ONLY)")
+            yield con
+            con.execute(f"DETACH {CATALOG}")
+            con.execute("CHECKPOINT")
+        os.replace(workplace / path.name, path)
+    finally:
+        shutil.rmtree(workplace, ignore_errors=True)
+
+
+def build_layout(catalog: Path, path: Path, layout: Layout) -> None:
+    """The tables of a layout apart from the postings, which are the same in each."""
+    steps = {
+        ONE_TABLE.name: (
+            f"CREATE TABLE unit AS SELECT c.*, v.embedding FROM {CATALOG}.chunk c JOIN {CATALOG}.vector v USING (cid) ORDER BY cid",
+        ),
+        TWO_TABLES.name: (
+            f"CREATE TABLE chunk AS SELECT * FROM {CATALOG}.chunk ORDER BY cid",
+            "CHECKPOINT", _UNCOMPRESSED,
+            f"CREATE TABLE vector AS SELECT * FROM {CATALOG}.vector ORDER BY cid",
+            "CHECKPOINT", _COMPRESSED,
+        ),
+        NARROW_FACETS.name: (f"CREATE TABLE facet AS SELECT {_FACET_COLUMNS} FROM {CATALOG}.chunk ORDER BY cid",),
+    }  # fmt: skip
+    if layout.name not in steps:
+        raise BadParameter(f"unknown layout {layout.name!r}", do=f"Known: {', '.join(steps)}")
+    _run(catalog, path, steps[layout.name])
+
+
+def cut_catalog(catalog: Path, path: Path, *, share: float = 1.0, parts: int = 1) -> None:
+    """A smaller collection: the first notes that hold this share of the chunks, each note cut in `parts`.
+
+    A note of fewer sections than parts becomes as many notes as it has sections; its observations and relations
+    stay as they are. Term numbers are the catalog's; frequencies and lengths are counted anew.
+    """
+    if not 0 < share <= 1 or parts < 1:
+        raise BadParameter(f"share {share} and parts {parts} cannot be", do="A share is above 0 to 1, parts at least 1")
+    part = f"(chunk_index * {parts:d} // count(*) OVER note)"
+    cut = parts > 1
+    renamed = f"CASE WHEN source_type = 'entity' THEN entity_id || '~' || {part} ELSE entity_id END" if cut else "entity_id"
+    within = "row_number() OVER (PARTITION BY source_type, entity_id ORDER BY cid) - 1" if cut else "chunk_index"
+    steps = (
+        f"""CREATE TABLE chunk AS SELECT * REPLACE (({within})::INTEGER AS chunk_index) FROM (
+              SELECT * REPLACE ({renamed} AS entity_id) FROM {CATALOG}.chunk WHERE cid < $cut
+              WINDOW note AS (PARTITION BY source_type, entity_id)) ORDER BY cid""",
+        "CHECKPOINT", _UNCOMPRESSED,
+        f"CREATE TABLE vector AS SELECT * FROM {CATALOG}.vector WHERE cid < $cut ORDER BY cid",
+        "CHECKPOINT", _COMPRESSED,
+        f"CREATE TABLE posting AS SELECT * FROM {CATALOG}.posting WHERE cid < $cut ORDER BY term_id, cid",
+        f"""CREATE TABLE dict AS SELECT term, term_id, held.df FROM {CATALOG}.dict
+              JOIN (SELECT term_id, count(*)::INTEGER AS df FROM posting GROUP BY term_id) held USING (term_id)
+              ORDER BY term_id""",
+        "ALTER TABLE dict ADD PRIMARY KEY (term)",
+        f"""CREATE TABLE corpus AS SELECT held.n, coalesce(words, 0) / held.n AS avgdl, tokenizer
+              FROM {CATALOG}.corpus, (SELECT sum(tf) AS words FROM posting), (SELECT count(*) AS n FROM chunk) held""",
+    )  # fmt: skip
+    _run(catalog, path, steps, share)
+
+
+def _run(catalog: Path, path: Path, steps: Sequence[str], share: float = 1.0) -> None:
+    with made_beside(catalog, path) as con:
+        cut = _cut(con, share)
+        for step in steps:
+            con.execute(step.replace("$cut", str(cut)))
+
+
+def _cut(con: duckdb.DuckDBPyConnection, share: float) -> int:
+    """The first cid that is left out: where a note begins, at the share or behind it."""
+    sql = f"""SELECT min(cid) FROM {CATALOG}.chunk WHERE source_type = 'entity' AND chunk_index = 0
+                AND cid >= $share * (SELECT count(*) FROM {CATALOG}.chunk)"""
+    found = con.execute(sql, {"share": share}).fetchall()[0][0]
+    return con.execute(f"SELECT count(*) FROM {CATALOG}.chunk").fetchall()[0][0] if found is None else found
