@@ -48,7 +48,8 @@ class Candidates:
 class Context:
     """One search's view of a collection. `memo` may outlive the search: variants over the same query and filters
     (the `scope`) share what their stages have in common; a shared stage's spans are told again, marked so.
-    `fields` are the payload fields that every read brings; () reads ids alone."""
+    `fields` are the payload fields that every read brings; () reads ids alone. `lists` are the channels' lists, once
+    they are made: what derived lists and priors are made of."""
 
     stores: Stores
     scope: str = ""
@@ -56,6 +57,7 @@ class Context:
     memo: dict[Any, tuple[Any, tuple[Span, ...]]] = field(default_factory=dict)
     fields: tuple[str, ...] = READ_FIELDS
     evidence: dict[str, Any] = field(default_factory=dict)
+    lists: tuple[Ranking, ...] = ()
 
     def once(self, key: Any, compute: Callable[[], Any]) -> Any:
         """The value under this key, computed at most once per memo."""

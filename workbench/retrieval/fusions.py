@@ -53,6 +53,32 @@ def rrf(
 
 
 @register("fusion")
+def rrf_priors(
+    lists: Sequence[Ranking], *, priors: tuple[str, ...], k: float = RRF_K,
+    weights: tuple[tuple[str, float], ...] = (),
+) -> Fused:  # fmt: skip
+    """RRF, plus weight × value / (k + 1) for each list named in `priors`, whose ranks do not count.
+
+    Values lie between 0 and 1, so a whole prior of weight 1 counts as a first rank in one list does. A row that no
+    other list ranks, or only lists of weight 0, is not ranked.
+    """
+    weight = _weights(lists, k, weights)
+    ranked = [r for r in lists if r.name not in priors]
+    parts = {i: dict(row) for i, row in rrf(k=k, weights=weights)(ranked).contributions.items()}
+    values = {r.name: dict(zip(r.ids, r.scores, strict=True)) for r in lists if r.name in priors and weight[r.name]}
+    for name, of in values.items():
+        for point_id in parts.keys() & of.keys():
+            parts[point_id][name] = weight[name] * of[point_id] / (k + 1)
+    by_ranks = _exact_rrf(ranked, k, weight)
+
+    def exact(point_id: PointId) -> Fraction:
+        held = ((weight[n], of[point_id]) for n, of in values.items() if point_id in of)
+        return by_ranks(point_id) + sum((Fraction(w) * Fraction(v) / (Fraction(k) + 1) for w, v in held), Fraction(0))
+
+    return _fused(f"rrf_priors(k={k:g})", parts, ranked, exact)
+
+
+@register("fusion")
 def max_min(lists: Sequence[Ranking], *, bonus: float = MAX_MIN_BONUS) -> Fused:
     """max + bonus × min of the lexical score over the best lexical score, and the raw cosine (notes search).
 

@@ -80,8 +80,8 @@ def run(
     chosen = variant(spec)
     channels, derived, fusion = chosen.stages(query.mode)
     with ctx.trace.span("search", "search") as span:
-        lists = tuple(ctx.rank(channel, query) for channel in channels)
-        lists += tuple(d(query, ctx) for d in derived)
+        ctx.lists = tuple(ctx.rank(channel, query) for channel in channels)
+        lists = ctx.lists + tuple(d(query, ctx) for d in derived)
         fused = fusion(lists)
         if chosen.distinct:
             fused, ctx.evidence["deduplicated"] = distinct(fused, ctx.entities(fused.ranking.ids))

@@ -66,9 +66,14 @@ class Variant:
 
 
 def variant(spec: str | Variant, **params: Any) -> Variant:
-    """A registered variant by name with its knobs (`variant("adr_0172", cap=512)`), or the one given."""
+    """A registered variant by name with its knobs (`variant("adr_0172", cap=512)`), one written as `spec` has it
+    (`variant("adr_0172(cap=512)+mine")`), or the one given."""
     if isinstance(spec, Variant):
         return spec
+    if spec not in entries("variant") and not params:
+        from workbench.retrieval.spec import parse
+
+        return parse(spec)
     entry = lookup("variant", spec)
     for given in params:
         if given not in entry.parameters:

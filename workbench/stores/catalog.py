@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,11 +18,11 @@ from workbench.stores import catalog_sql as statement
 from workbench.stores.catalog_ids import PointIds
 from workbench.stores.catalog_open import CatalogFile
 from workbench.stores.catalog_sql import K1, B
-from workbench.stores.points import Match
+from workbench.stores.points import DATETIME_FIELDS, Match
 from workbench.stores.sql_filters import where
 from workbench.stores.vector_check import check_query_vector
 from workbench.text import well_formed
-from workbench.types import Chunk, PointId
+from workbench.types import Chunk, Facets, PointId
 
 if TYPE_CHECKING:
     import polars as pl
@@ -226,6 +227,23 @@ class Catalog:
         cid = int(self._ids.cids([point_id])[0])
         sql = f"SELECT count(*) FROM chunk WHERE cid = $cid::BIGINT AND ({admitted.sql or 'true'})"
         return bool(self._file.rows(sql, {**admitted.params, "cid": cid})[0][0])
+
+    def admitted_of(self, ids: Sequence[PointId], filters: Filters) -> set[PointId]:
+        """Those of these points that the filters admit. Raises UnknownPoint."""
+        admitted = where(filters)
+        sql = f"SELECT cid FROM {read.IN_ORDER} JOIN chunk USING (cid) WHERE {admitted.sql or 'true'}"
+        return set(self._points(sql, {**admitted.params, "cids": self._ids.cids(ids)})) if ids else set()
+
+    def newest(self, field: str) -> datetime | None:
+        """The latest moment in `created` or `updated`, in UTC; None where no chunk has one. Raises BadParameter."""
+        if field not in DATETIME_FIELDS:
+            raise BadParameter(f"{field!r} is no time of a chunk", do=f"Use {' or '.join(DATETIME_FIELDS)}")
+        micros = self._file.rows(f"SELECT epoch_us(max({field}_at)) FROM chunk")[0][0]
+        return None if micros is None else datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
+
+    def facets(self, ids: Sequence[PointId]) -> list[Facets]:
+        """The facets of these points, in the order asked, without their text. Raises UnknownPoint."""
+        return read.facets(self._file, self._ids.cids(ids)) if ids else []
 
     def position(self, point_id: PointId) -> int:
         """The point's 1-based place in point-id order. Raises UnknownPoint."""
