@@ -221,6 +221,20 @@ def test_a_second_load_of_the_same_name_is_refused_naming_the_first(home: Path) 
         load(source_of(chunks_of("ferry")), name="c", progress=False)
 
 
+def test_a_source_that_makes_its_vectors_is_heard_while_its_parts_are_embedded(home: Path) -> None:
+    heard: list[tuple[str, int, int | None]] = []
+
+    def vectors(embed):
+        parts = embed(["tea", "harbour", "ferry"])
+        yield parts[:1]
+        yield parts[1:2]
+
+    load(source_of(chunks_of("tea", "harbour"), vectors=vectors), name="c", progress=lambda *told: heard.append(told))
+    assert [told for told in heard if told[0] in ("parts", "embed")] == [
+        ("parts", 0, None), ("parts", 3, None), ("embed", 0, 2), ("embed", 1, 2), ("embed", 2, 2)
+    ]  # fmt: skip
+
+
 def test_the_listener_hears_the_phases_in_order_and_all_that_was_done(home: Path) -> None:
     heard: list[tuple[str, int, int | None]] = []
     load(source_of(numbered(600)), name="c", progress=lambda *told: heard.append(told))

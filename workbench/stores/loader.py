@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -181,10 +182,14 @@ class _Load:
 
         parts, vectors, whole = parts_of(work / PARTS), work / VECTORS, work / WHOLE
         whole.mkdir(exist_ok=True)
-        self.report.phase("embed", staged.chunks)
+        embedding = partial(self.report.phase, "embed", staged.chunks)
+        if self.source.vectors is None:
+            embedding()
+        else:
+            self.report.phase("parts")
         embedder = Embedder(self.model, self.where.home / EMBEDDINGS)
         try:
-            made = VectorPass(embedder, self.report.tick)
+            made = VectorPass(embedder, self.report.tick, embedding)
             made.write(vectors, self.source, parts, staged.chunks)
         finally:
             embedder.close()

@@ -25,8 +25,13 @@ TEXTS_A_READ = 2048
 class VectorPass:
     """Counts what can only be said afterwards: texts that were cut, vectors that were not of unit length."""
 
-    def __init__(self, embedder: Embedder, tick: Callable[[int], None]) -> None:
-        self.embedder, self.tick = embedder, tick
+    def __init__(
+        self, embedder: Embedder, tick: Callable[[int], None], composing: Callable[[], None] = lambda: None
+    ) -> None:
+        """`composing` is called when a source that makes its own vectors hands over the first; until then `tick` is
+        told the texts that it had embedded, afterwards its vectors."""
+        self.embedder, self.tick, self._composing = embedder, tick, composing
+        self._begun = False
         self.truncated = self.scaled = 0
         self._cut_entities: list[str] = []
 
@@ -66,6 +71,9 @@ class VectorPass:
     def _batches(self, source: Source, parts: Sequence[Path]) -> Iterator[np.ndarray]:
         if source.vectors is not None:
             for batch in source.vectors(self._embed):
+                if not self._begun:
+                    self._composing()
+                    self._begun = True
                 yield batch
                 self.tick(len(batch))
             return
@@ -77,7 +85,7 @@ class VectorPass:
             yield vectors
 
     def _embed(self, texts: Sequence[str]) -> np.ndarray:
-        vectors, cut = self.embedder.embed_marked(texts)
+        vectors, cut = self.embedder.embed_marked(texts, tick=None if self._begun else self.tick)
         self.truncated += int(cut.sum())
         return vectors
 
