@@ -132,11 +132,11 @@ def _print(report: Report) -> None:
     console.print(Text(f"\n{report.ledger}"))
     page = report.directory / "index.html"
     if report.ledger.whole:
-        console.print(Text(f"Report: {page}"))
+        console.print(Text(f"Report: {page}"), soft_wrap=True)
     else:
         failed = ", ".join(r.id for r in report.ledger.failed)
         console.print(
-            Text(f"The build failed: no verdict for {failed}. To look at: {page}", style="bold red")
+            Text(f"The build failed: no verdict for {failed}. To look at: {page}", style="bold red"), soft_wrap=True
         )
 
 
