@@ -195,6 +195,11 @@ def split(queries: Sequence[JudgedQuery], fraction: float = 0.5, seed: int = SEE
     return Split(tune, tuple(q for q in queries if q.id not in kept), rule)
 
 
+def drawn(queries: Sequence[JudgedQuery], count: int, seed: int = SEED) -> list[JudgedQuery]:
+    """So many of the queries, those of the smallest lots by seed and id; a smaller count draws some of the same."""
+    return sorted(queries, key=lambda q: (_lot(seed, q.id), q.id))[:count]
+
+
 def _lot(seed: int, query_id: str) -> float:
     """A number in [0, 1) that depends on nothing but the seed and the id."""
     return int(content_hash(seed, query_id)[:13], 16) / 16**13
@@ -226,7 +231,7 @@ def _set(
         for entity, text in found.items()
     ]
     if limit is not None and len(queries) > limit:
-        kept = {q.id for q in sorted(queries, key=lambda q: (_lot(seed, q.id), q.id))[:limit]}
+        kept = {q.id for q in drawn(queries, limit, seed)}
         dropped["beyond the limit"] = len(queries) - len(kept)
         queries = [q for q in queries if q.id in kept]
     targets = {f"{kind}:{entity}": entity for entity in found}

@@ -1,0 +1,58 @@
+"""The page of a comparison: whole without network, its texts data, every difference one click from its reason."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from workbench.analysis.compared import compare_variants
+from workbench.reporting.brief import Section, brief_page, command, notes
+from workbench.reporting.comparison_page import comparison_page, file_name, verdict, write_comparison
+
+HOSTILE = "<script>alert(1)</script>\u202e\x1b[31m\ud800 “x” & ']]>"
+
+
+@pytest.fixture
+def compared(tiny):
+    return compare_variants(tiny, ["adr_0172", "semantic(floor=0.9)"], "titles", metrics=["RR"], resamples=99)
+
+
+@pytest.mark.browser
+def test_it_opens_without_network_draws_its_charts_and_opens_a_case(compared, tmp_path, open_page):
+    opened = open_page(write_comparison(tmp_path, compared))
+    assert (opened.requests, opened.errors) == ([], []) and opened.overflow() <= 0
+    cases = opened.page.locator("details.case")
+    assert cases.count() == len(compared.differences) > 1
+    second = cases.nth(1)
+    assert not second.locator(".command").first.is_visible()
+    second.locator("summary").click()
+    assert second.locator(".command").first.is_visible()
+    assert second.locator(".command").first.inner_text() == compared.differences[1].a.command
+
+
+def test_the_first_line_says_what_the_figures_support(tiny):
+    from workbench.retrieval.variant import variant
+
+    same = compare_variants(tiny, ["adr_0172", variant("adr_0172").replace(name="same")], "titles", metrics=["RR"], resamples=99)
+    assert "too few queries to tell (7)" in verdict(same, "adr_0172", "same", "RR")
+
+
+def test_hostile_texts_are_data_and_commands_are_whole():
+    long = "x" * 5_000
+    page = brief_page(
+        eyebrow=HOSTILE, title=HOSTILE, findings=[HOSTILE], facts={HOSTILE: HOSTILE},
+        sections=[Section(HOSTILE, (notes([HOSTILE]), command(HOSTILE), command(long)))], footer=HOSTILE,
+    )  # fmt: skip
+    assert "<script>alert" not in page and "\x1b" not in page and "\u202e" not in page and "\ud800" not in page
+    assert long in page and page.encode("utf-8")
+
+
+def test_equal_inputs_equal_page(compared):
+    first, second = (re.sub(r"\s", "", comparison_page(compared)) for _ in range(2))
+    assert first == second
+
+
+def test_a_variants_name_is_a_file_name_anywhere():
+    assert file_name("adr_0172(k=10)+endpoint(url=http://x/y)") == "adr_0172_k_10__endpoint_url_http___x_y_"
+    assert file_name("../..") == "_" and file_name("…") == "_"

@@ -1,0 +1,200 @@
+"""Compare variants on judged queries: run them, evaluate, test pair by pair, and say why the queries differ most."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.analysis.canonical import plain
+from workbench.analysis.commands import explain_command
+from workbench.analysis.comparison import DIFFER_MOST, Comparison, compare
+from workbench.analysis.explain import Explanation, explain
+from workbench.analysis.known_items import SEED
+from workbench.analysis.metrics import DEFAULT_METRICS, measure, metric_names
+from workbench.analysis.query_sets import QuerySet, query_set
+from workbench.analysis.runs import DEPTH, VariantRuns, run_variants
+from workbench.analysis.significance import CONFIDENCE, RESAMPLES, TIE_WIDTH
+from workbench.retrieval.search import Collection, open_collection
+from workbench.retrieval.spec import distinct_variants
+from workbench.retrieval.variant import Variant
+from workbench.sources.source import JudgedQuery, Qrel
+from workbench.types import PointId, Query
+
+PAGE = 8
+"""The first page of the records' searches."""
+
+MOST_PAIRS = 6
+"""Pairs whose queries are laid out and explained; each takes a second or two."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One document of a page; `grade` is None where nobody judged it."""
+
+    rank: int
+    entity_id: str
+    title: str
+    grade: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One variant's answer to a query: the first page, the target's rank among documents within the depth (None where
+    it is absent), what explains it, and the command that tells the whole."""
+
+    variant: str
+    value: float
+    page: tuple[Shown, ...]
+    rank: int | None
+    told: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One query on which two variants differ, by `difference` = b - a of the metric. `target` is the relevant document
+    whose rank differs most."""
+
+    query_id: str
+    text: str
+    metric: str
+    difference: float
+    target: str
+    target_title: str
+    target_grade: int
+    a: Side
+    b: Side
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A comparison with what it was made of. `costs` and `listed` as in `VariantRuns`; `plans` by variant; `inputs` are
+    the collection's content hashes; `differences` the queries that differ most by the first metric, pair by pair."""
+
+    collection: str
+    inputs: Mapping[str, str]
+    queries: QuerySet
+    comparison: Comparison
+    runs: VariantRuns
+    plans: Mapping[str, str]
+    differences: tuple[Difference, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Everything that did not fit, one sentence each."""
+        return tuple(dict.fromkeys([*self.queries.notes, *self.comparison.notes]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it but the rankings as JSON-ready data."""
+        return plain({
+            "collection": self.collection, "inputs": dict(self.inputs), "origin": self.queries.origin,
+            "queries_hash": self.queries.hash, "plans": dict(self.plans), **self.comparison.to_dict(),
+            "notes": list(self.notes), "costs": [dict(c) for c in self.runs.costs], "listed": self.runs.listed,
+            "differences": self.differences,
+        })  # fmt: skip
+
+
+def compare_variants(
+    collection: str | Collection, variants: Sequence[str | Variant], queries: str | Sequence[JudgedQuery] = "",
+    qrels: str | Sequence[Qrel] = "", metrics: Sequence[str] = DEFAULT_METRICS, *,
+    pairs: Sequence[tuple[str, str]] | None = None, slices: Sequence[str] | None = None, limit: int | None = None,
+    seed: int = SEED, tie_width: float = TIE_WIDTH, resamples: int = RESAMPLES, confidence: float = CONFIDENCE,
+    differing: int = DIFFER_MOST, progress: Callable[[int, int], None] | None = None,
+) -> Compared:  # fmt: skip
+    """Run the variants over a judged query set (see `query_set`) and compare them pair by pair.
+
+    Stages that variants share run once a query. `progress(done, of)` is called after every query. Raises BadParameter
+    for an unknown variant, metric or slice; see `query_set` for the rest.
+    """
+    names, chosen = metric_names(metrics), distinct_variants(variants)
+    with nullcontext(collection) if isinstance(collection, Collection) else open_collection(collection) as opened:
+        found = query_set(opened, queries, qrels, limit=limit, seed=seed)
+        of = len(found.queries)
+        ran = run_variants(
+            opened, found.queries, chosen, depth=depth_for(names), progress=progress and (lambda done: progress(done, of))
+        )
+        compared = compare(
+            ran.runs, found.judged, names, seed=seed, tie_width=tie_width, pairs=pairs, slices=slices,
+            resamples=resamples, confidence=confidence,
+        )  # fmt: skip
+        told = differences(opened, chosen, compared, ran, differing)
+        return Compared(opened.name, opened.inputs, found, compared, ran, {v.name: v.plan() for v in chosen}, told)
+
+
+def depth_for(metrics: Sequence[str]) -> int:
+    """As many documents as the deepest cutoff among the metrics looks at, and at least DEPTH."""
+    cutoffs = (measure(name).params.get("cutoff") for name in metrics)
+    return max([DEPTH, *(c for c in cutoffs if isinstance(c, int))])
+
+
+def differences(
+    collection: Collection, variants: Sequence[Variant], compared: Comparison, ran: VariantRuns, limit: int
+) -> tuple[Difference, ...]:
+    """The queries that differ most by the first metric, of the first MOST_PAIRS pairs, each explained on both sides."""
+    known = {v.name: v for v in variants}
+    metric = compared.metrics[0]
+    pairs = compared.per_pair.filter(metric=metric).select("a", "b").rows()[:MOST_PAIRS]
+    out = []
+    for a, b in pairs:
+        for row in compared.most_different(a, b, metric, limit).to_dicts():
+            grades = compared.judged.grades[row["query_id"]]
+            pages = [ran.runs[n][row["query_id"]] for n in (a, b)]
+            target = _target(grades, pages)
+            sides = [
+                _side(collection, known[n], row, value, page, target, grades)
+                for n, value, page in zip((a, b), (row["value_a"], row["value_b"]), pages, strict=True)
+            ]
+            out.append(Difference(row["query_id"], row["text"], metric, row["difference"], target,
+                                  _titles(collection, [target])[target], grades[target], *sides))  # fmt: skip
+    return tuple(out)
+
+
+def explained(told: Explanation) -> str:
+    """An explanation in one line: a row's rank and lists, or what kept it out."""
+    if told.rank is None:
+        return "absent: " + "; ".join(f"{a.reason}, {a.detail}" for a in told.absences)
+    lists = ", ".join(f"{n} {r} (+{told.contributions.get(n, 0.0):.4f})" for n, r in told.ranks.items())
+    lacking = "".join(f"; not in {a.where}: {a.reason}, {a.detail}" for a in told.missing)
+    return f"row {told.rank}, by {lists or 'no list'}{lacking}"
+
+
+def _side(
+    collection: Collection, variant: Variant, row: Mapping[str, Any], value: float, page: Sequence[str], target: str,
+    grades: Mapping[str, int],
+) -> Side:  # fmt: skip
+    query = Query(row["text"])
+    result = collection.search(query, variant, with_chunks=False)
+    point = best_row(collection, result.fused.ids, target)
+    titles = _titles(collection, page[:PAGE])
+    told = "not in the collection" if point is None else explained(explain(collection, result, point))
+    command = "" if point is None else explain_command(collection.name, query, point, variant.name)
+    shown = tuple(Shown(n, d, titles[d], grades.get(d)) for n, d in enumerate(page[:PAGE], 1))
+    return Side(variant.name, value, shown, page.index(target) + 1 if target in page else None, told, command)
+
+
+def best_row(collection: Collection, ids: Sequence[PointId], document: str) -> PointId | None:
+    """A document's best row in a ranking, its first chunk where none is ranked, None where it does not exist."""
+    chunks = collection.stores.catalog.entity(document)
+    held = set(chunks)
+    return next((i for i in ids if i in held), chunks[0] if chunks else None)
+
+
+def _target(grades: Mapping[str, int], pages: Sequence[Sequence[str]]) -> str:
+    """The relevant document whose rank differs most; of equals the higher grade, then the smaller id."""
+
+    def moved(document: str) -> int:
+        ranks = [page.index(document) if document in page else len(page) for page in pages]
+        return abs(ranks[0] - ranks[1])
+
+    relevant = [d for d, g in grades.items() if g > 0]
+    return min(relevant, key=lambda d: (-moved(d), -grades[d], d))
+
+
+def _titles(collection: Collection, documents: Sequence[str]) -> dict[str, str]:
+    """The title of each document, the beginning of its text where it has none, "" where it does not exist."""
+    firsts = {d: next(iter(collection.stores.catalog.entity(d)), None) for d in documents}
+    points = [p for p in firsts.values() if p is not None]
+    chunks = {c.entity_id: c for c in collection.stores.catalog.chunks(points)} if points else {}
+    return {d: (chunks[d].title or " ".join(chunks[d].text[:400].split())[:80]) if d in chunks else "" for d in documents}

@@ -1,0 +1,169 @@
+"""Where the queries and judgements of a comparison come from: a collection, a file, a made set, or ir_datasets.
+
+The law: queries and judgements are matched by id and by nothing else; what does not fit is counted in the set's notes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from workbench.analysis import known_items
+from workbench.analysis.formats import read_qrels, read_queries
+from workbench.analysis.judged import Judged, judge
+from workbench.analysis.query_attributes import described
+from workbench.errors import BadParameter, NotAvailable
+from workbench.retrieval.search import Collection
+from workbench.sources.source import JudgedQuery, Qrel, SourceError
+from workbench.types import content_hash
+
+MADE: dict[str, Callable[..., known_items.KnownItems]] = {
+    "titles": known_items.titles, "spans": known_items.spans, "identifiers": known_items.identifiers,
+}  # fmt: skip
+"""Query sets that are made from the collection itself, each query with the one document that it came from."""
+
+IR_DATASETS = "irds:"
+"""Before a name of the package ir_datasets, as in `irds:beir/scifact/test`."""
+
+VERBATIM_CHECKS = 5_000_000
+"""Queries × chunks up to which it is looked up whether a query stands verbatim in the collection: about 5 s."""
+
+
+class NothingToEvaluate(BadParameter):
+    """Not one query of the set has a relevant judgement; says how many were skipped and why."""
+
+
+@dataclass(frozen=True)
+class QuerySet:
+    """A judged set and where it came from. `origin` is one line for a report; `notes` what did not fit, judged set's
+    notes included; `hash` is of queries and judgements."""
+
+    judged: Judged
+    origin: str
+    notes: tuple[str, ...]
+    hash: str
+
+    @property
+    def queries(self) -> tuple[JudgedQuery, ...]:
+        return self.judged.queries
+
+
+def query_set(
+    collection: Collection, queries: str | Sequence[JudgedQuery] = "", qrels: str | Sequence[Qrel] = "", *,
+    limit: int | None = None, seed: int = known_items.SEED, least: int = 1,
+) -> QuerySet:  # fmt: skip
+    """The queries to evaluate, described by attributes for slices.
+
+    `queries`: "" for the collection's own, a file, `titles`, `spans`, `identifiers`, or `irds:NAME`; or the queries.
+    `qrels`: "" for those that come with the queries, else the collection's own; a file, `irds:NAME`, or the judgements.
+    `limit` keeps so many queries, by the hash of seed and id. Raises NothingToEvaluate for fewer than `least`,
+    NotAvailable for ir_datasets without package or network, SourceError for a file.
+    """
+    warnings: list[str] = []
+    asked, given, origin = _queries(collection, queries, limit, seed, warnings)
+    judgements, of = _qrels(collection, qrels, given, warnings)
+    beyond = 0
+    if limit is not None and len(asked) > limit:
+        kept = {q.id for q in known_items.drawn(asked, limit, seed)}
+        beyond = len(asked) - len(kept)
+        asked = [q for q in asked if q.id in kept]
+        judgements = [j for j in judgements if j.query_id in kept]
+    found = judge(asked, judgements, _documents(collection))
+    if len(found.queries) < least:
+        raise NothingToEvaluate(
+            f"{len(found.queries)} of {len(asked)} queries can be evaluated, {least} are needed"
+            + "".join(f"; {n} have {reason}" for reason, n in found.reasons.items()),
+            where=origin, do="Give judgements by --qrels, or compare without them: workbench replay",
+        )  # fmt: skip
+    texts, told = _texts(collection, found)
+    found = replace(found, queries=described(found.queries, texts, collection.stores.tokenizer))
+    notes = [*warnings, *found.notes, *told]
+    if beyond:
+        notes.append(f"queries beyond the limit of {limit}, left out by the hash of seed {seed} and id: {beyond}")
+    where = origin + (f"; judgements: {of}" if of else "")
+    digest = content_hash([(q.id, q.text) for q in found.queries], {q: dict(g) for q, g in found.grades.items()})
+    return QuerySet(found, where, tuple(notes), digest)
+
+
+def _queries(
+    collection: Collection, queries: str | Sequence[JudgedQuery], limit: int | None, seed: int, warnings: list[str]
+) -> tuple[list[JudgedQuery], Sequence[Qrel] | None, str]:
+    """(queries, the judgements that come with them or None, where they come from)."""
+    if not isinstance(queries, str):
+        return list(queries), None, "queries that were handed over"
+    if queries == "":
+        own = collection.stores.catalog.queries()
+        if not own:
+            raise BadParameter(
+                f"{collection.name} has no queries of its own", do=f"Use --queries FILE, {', '.join(MADE)} or irds:NAME"
+            )
+        return list(own), None, f"the queries of {collection.name}"
+    if queries in MADE:
+        chunks = known_items.chunks_of(collection.stores.catalog)
+        made = MADE[queries](chunks, limit=limit, seed=seed, tokenizer=collection.stores.tokenizer)
+        warnings += [f"documents without such a query, {reason}: {n}" for reason, n in made.dropped.items()]
+        return list(made.queries), made.qrels, f"{queries} of {collection.name}: {made.rule}, seed {seed}"
+    if queries.startswith(IR_DATASETS):
+        asked, judgements = _from_ir_datasets(queries)
+        return asked, judgements, queries
+    if not Path(queries).expanduser().exists():
+        raise SourceError("the query file is not there", where=queries, do=f"Or name one of {', '.join(MADE)}, or irds:NAME")
+    return list(read_queries(queries)), None, Path(queries).name
+
+
+def _qrels(
+    collection: Collection, qrels: str | Sequence[Qrel], given: Sequence[Qrel] | None, warnings: list[str]
+) -> tuple[list[Qrel], str]:
+    """(judgements, where they come from where that is not where the queries do)."""
+    if not isinstance(qrels, str):
+        return list(qrels), "handed over"
+    if qrels.startswith(IR_DATASETS):
+        return _from_ir_datasets(qrels)[1], qrels
+    if qrels:
+        return list(read_qrels(qrels, warnings)), Path(qrels).name
+    if given is not None:
+        return list(given), ""
+    return list(collection.stores.catalog.qrels()), f"of {collection.name}"
+
+
+def _documents(collection: Collection) -> Iterable[str]:
+    return collection.stores.catalog.sql("SELECT DISTINCT entity_id FROM chunk")["entity_id"].to_list()
+
+
+def _texts(collection: Collection, judged: Judged) -> tuple[Iterable[str] | None, list[str]]:
+    """The collection's texts for the attribute `verbatim`, or None and why it was left out."""
+    checks = len(judged.queries) * collection.stores.catalog.n
+    if checks > VERBATIM_CHECKS:
+        return None, [f"no slice by verbatim: {len(judged.queries):,} queries in {collection.stores.catalog.n:,} chunks are too many to look up"]
+    return (text for batch in collection.stores.catalog.texts() for _, text in batch), []
+
+
+def _from_ir_datasets(name: str) -> tuple[list[JudgedQuery], list[Qrel]]:
+    """Queries and judgements of a data set of the package ir_datasets; what it fetches, it keeps by itself."""
+    called = name.removeprefix(IR_DATASETS)
+    try:
+        import ir_datasets
+    except ImportError as error:
+        raise NotAvailable("the package ir_datasets is not installed", where=name, do="pip install ir_datasets, or give files") from error
+    try:
+        dataset = ir_datasets.load(called)
+    except KeyError as error:
+        raise BadParameter(f"ir_datasets knows no data set {called!r}") from error
+    for part in ("queries", "qrels"):
+        if not getattr(dataset, f"has_{part}")():
+            raise BadParameter(f"the data set {called!r} has no {part}", do="Name one of its splits, such as …/test")
+    try:
+        queries = [JudgedQuery(str(q.query_id), _query_text(q)) for q in dataset.queries_iter()]
+        qrels = [Qrel(str(j.query_id), str(j.doc_id), int(j.relevance)) for j in dataset.qrels_iter()]
+    except Exception as error:
+        # The package raises requests', urllib's and its own errors here; the reader needs to know that nothing came.
+        raise NotAvailable(
+            f"ir_datasets could not fetch {called!r}: {type(error).__name__}: {error}", do="Check the network, or give files"
+        ) from error
+    return queries, qrels
+
+
+def _query_text(query: Any) -> str:
+    return query.text if hasattr(query, "text") else query.title

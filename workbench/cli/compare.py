@@ -1,0 +1,168 @@
+"""`workbench compare`: variants on judged queries, with intervals, paired tests, slices and the queries that differ."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import Console
+
+    from workbench.analysis.compared import Compared
+
+Name = Annotated[str, typer.Argument(help="A loaded collection.")]
+Variants = Annotated[
+    str, typer.Option(help="Variants with commas between; each as NAME, NAME(knob=value) or NAME+CHANNEL. The first is the one compared with.")
+]
+Queries = Annotated[
+    str, typer.Option(help="A file, titles, spans, identifiers, or irds:NAME of ir_datasets; default: the collection's own.")
+]
+Qrels = Annotated[str, typer.Option(help="Judgements: a TREC, BEIR or ranx file; default: those of the queries or the collection.")]
+Limit = Annotated[int | None, typer.Option(help="Evaluate so many queries, drawn by seed.", min=1)]
+Seed = Annotated[int | None, typer.Option(help="Seed of what is drawn and resampled.")]
+Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Write the report, its data and the runs there.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")]
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON and nothing else.")]
+
+QUERIES_SHOWN = 5
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("compare")(_compare)
+
+
+def _compare(
+    name: Name,
+    variants: Variants,
+    queries: Queries = "",
+    qrels: Qrels = "",
+    metrics: Annotated[str, typer.Option(help="Metrics of ir-measures, with commas between; the first one leads.")] = "",
+    pairs: Annotated[str, typer.Option(help="all: every two variants; first: each against the first.")] = "all",
+    slices: Annotated[str, typer.Option(help="Attributes of the queries to slice by, with commas between; default: all that part them.")] = "",
+    limit: Limit = None,
+    seed: Seed = None,
+    tie_width: Annotated[float | None, typer.Option(help="Two values nearer than this are a tie.", min=0)] = None,
+    out: Out = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compare variants on judged queries: metrics, paired differences with interval and test, slices, what differs.
+
+    What does not fit (queries without judgements, documents that do not exist, ids that differ by padding) is counted
+    and said. Known-item sets are made from the collection itself: titles, spans, identifiers.
+    """
+    from workbench.analysis.compared import compare_variants
+    from workbench.analysis.known_items import SEED
+    from workbench.analysis.metrics import DEFAULT_METRICS
+    from workbench.analysis.significance import TIE_WIDTH
+    from workbench.errors import BadParameter
+    from workbench.retrieval.spec import parse_all, split
+
+    if pairs not in ("all", "first"):
+        raise BadParameter(f"pairs are all or first, not {pairs!r}")
+    chosen = parse_all(variants)
+    with progress_bar("searching", quiet or as_json) as told:
+        compared = compare_variants(
+            name, chosen, queries, qrels, [m for m in split(metrics) if m] or DEFAULT_METRICS,
+            pairs=None if pairs == "all" else [(chosen[0].name, v.name) for v in chosen[1:]],
+            slices=[s for s in split(slices) if s] or None, limit=limit, seed=SEED if seed is None else seed,
+            tie_width=TIE_WIDTH if tie_width is None else tie_width, progress=told,
+        )  # fmt: skip
+    page = _written(compared, out)
+    if as_json:
+        print(json.dumps({**compared.to_dict(), "report": str(page) if page else None}, ensure_ascii=True))
+        return
+    show(compared)
+    if page:
+        print(f"Report: {page}")
+
+
+def _written(compared: Compared, out: Path | None) -> Path | None:
+    if out is None:
+        return None
+    from workbench.reporting.comparison_page import write_comparison
+
+    return write_comparison(out, compared)
+
+
+def show(compared: Compared) -> None:
+    """The comparison in the terminal: values and costs, then each pair's sentence, then what differs most."""
+    from rich.text import Text
+
+    from workbench.text import visible
+
+    console = wide_console()
+    c = compared.comparison
+    console.print(Text(f"{compared.collection}: {c.n} queries evaluated, {c.skipped.height} skipped; {visible(compared.queries.origin)}", style="bold"))
+    console.print(_values(compared))
+    for a, b, metric in c.per_pair.select("a", "b", "metric").rows():
+        console.print(Text(visible(c.sentence(a, b, metric))))
+    for note in compared.notes:
+        console.print(Text(f"note: {visible(note)}", style="yellow"))
+    worst = compared.differences[:QUERIES_SHOWN]
+    if worst:
+        console.print(Text(f"\nQueries that differ most, by {c.metrics[0]}", style="bold"))
+    for d in worst:
+        console.print(Text(f"{d.difference:+.3f}  {visible(' '.join(d.text.split()))[:110]}", style="green" if d.difference > 0 else "red"))
+        for side in (d.a, d.b):
+            console.print(Text(f"        {side.variant}: {visible(side.told)}", style="dim"))
+        console.print(Text(f"        {visible(d.b.command)}"), soft_wrap=True)
+
+
+def _values(compared: Compared) -> Any:
+    """One row a variant: the metrics, Judged@k of the first, and what a search costs."""
+    from rich.table import Table
+
+    from workbench.text import visible
+
+    c = compared.comparison
+    costs = {row["variant"]: row for row in compared.runs.costs}
+    rows = {v: c.per_variant.filter(variant=v).to_dicts() for v in c.variants}
+    first = next(iter(rows.values()))[0]
+    table = Table(box=None, pad_edge=False, header_style="bold dim")
+    table.add_column("variant", overflow="fold", ratio=1)
+    for heading in (*c.metrics, first["judged_name"], "p50 ms", "p95 ms", "calls", "KB"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for variant, of in rows.items():
+        cost = costs[variant]
+        share = "–" if of[0]["judged"] is None else f"{of[0]['judged']:.1%}"
+        spent = [f"{cost['p50_ms']:.1f}", f"{cost['p95_ms']:.1f}", f"{cost['calls']:.1f}", f"{cost['payload_bytes'] / 1e3:,.0f}"]
+        table.add_row(visible(variant), *(f"{r['value']:.4f}" for r in of), share, *spent)
+    return table
+
+
+def wide_console() -> Console:
+    """A console that never cuts a command in two."""
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+class progress_bar:  # noqa: N801 - used as a function
+    """A bar on standard error; `with progress_bar(text, quiet) as told` gives told(done, of), or None where quiet."""
+
+    def __init__(self, text: str, quiet: bool) -> None:
+        self.text, self.quiet = text, quiet
+        self.progress: Any = None
+
+    def __enter__(self) -> Callable[[int, int], None] | None:
+        if self.quiet:
+            return None
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        self.progress = Progress(*columns, console=Console(stderr=True), transient=True)
+        self.progress.start()
+        task = self.progress.add_task(self.text, total=None)
+        return lambda done, of: self.progress.update(task, completed=done, total=of)
+
+    def __exit__(self, *_: object) -> None:
+        if self.progress is not None:
+            self.progress.stop()

@@ -1,0 +1,76 @@
+"""Charts of a comparison on judged queries: differences with their intervals, wins and losses, slices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workbench.reporting.theme import ACCENT, MUTED
+
+WIDE = 640
+BETTER, TIED, WORSE = "b better", "tied", "b worse"
+OUTCOME_COLOURS = {BETTER: "#1f7a63", TIED: "#cfd5dd", WORSE: "#c1432c"}
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def _chart(rows: Rows) -> Any:
+    import altair as alt
+    import polars as pl
+
+    return alt.Chart(pl.DataFrame(list(rows), infer_schema_length=None))
+
+
+def _pair(row: Mapping[str, Any]) -> str:
+    return f"{row['b']} − {row['a']}"
+
+
+def intervals(rows: Rows, level: str) -> Any:
+    """Differences with their intervals, one panel a metric and one line a pair. Rows: the pair table's."""
+    fields = ("metric", "difference", "low", "high", "n", "p_holm", "wins", "ties", "losses")
+    return _interval_chart([{"pair": _pair(r), **{k: r[k] for k in fields}} for r in rows], "pair", "metric", level)
+
+
+def slice_intervals(rows: Rows, level: str) -> Any:
+    """Differences within slices with their intervals, one panel a pair. Rows: the slice table's with figures."""
+    kept = [
+        {"slice": f"{r['attribute']} {r['label']} ({r['n']})", "pair": _pair(r), **{k: r[k] for k in ("difference", "low", "high", "n")}}
+        for r in rows
+    ]
+    return _interval_chart(kept, "slice", "pair", level)
+
+
+def _interval_chart(rows: Rows, line: str, panel: str, level: str) -> Any:
+    import altair as alt
+
+    panels = list(dict.fromkeys(r[panel] for r in rows))
+    order = list(dict.fromkeys(r[line] for r in rows))
+    base = _chart(rows)
+    lines = base.encode(y=alt.Y(f"{line}:N", sort=order, title=None))
+    shown = [alt.Tooltip(f, format=".4f") if f in ("difference", "low", "high", "p_holm") else f for f in rows[0] if f != panel]
+    zero = base.mark_rule(color=MUTED).encode(x=alt.datum(0))
+    whisker = lines.mark_rule(strokeWidth=2, color=ACCENT).encode(
+        x=alt.X("low:Q", title=f"difference, {level} interval"), x2="high:Q"
+    )
+    point = lines.mark_point(size=65).encode(x="difference:Q", tooltip=shown)
+    width = WIDE - 220 if len(panels) == 1 else 200
+    chart = (zero + whisker + point).properties(width=width, height=alt.Step(22))
+    return chart.facet(alt.Facet(f"{panel}:N", sort=panels, title=None), columns=2).resolve_scale(x="independent")
+
+
+def outcomes(rows: Rows) -> Any:
+    """Queries won, tied and lost, one bar a pair and metric. Rows: the pair table's."""
+    import altair as alt
+
+    kept = [
+        {"pair": f"{_pair(r)}, {r['metric']}", "outcome": name, "queries": r[column], "place": place}
+        for r in rows for place, (name, column) in enumerate(((BETTER, "wins"), (TIED, "ties"), (WORSE, "losses")))
+    ]  # fmt: skip
+    return _chart(kept).mark_bar(cornerRadiusEnd=0).encode(
+        y=alt.Y("pair:N", sort=list(dict.fromkeys(r["pair"] for r in kept)), title=None),
+        x=alt.X("queries:Q", title="queries", stack="zero"),
+        order="place:O",
+        color=alt.Color("outcome:N", title=None, sort=list(OUTCOME_COLOURS),
+                        scale=alt.Scale(domain=list(OUTCOME_COLOURS), range=list(OUTCOME_COLOURS.values()))),
+        tooltip=["pair", "outcome", "queries"],
+    ).properties(width=WIDE - 220, height=alt.Step(18))  # fmt: skip
