@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -55,13 +56,22 @@ class FakeEmbedder:
         return unit_rows(1, seed=sum(text.encode("utf-8", "replace")))[0]
 
 
+class Fts5Bm25(Bm25):
+    """BM25 as FTS5 has it."""
+
+    def idf(self, df: int) -> float:
+        n = len(self.ids)
+        found = math.log((n - df + 0.5) / (df + 0.5))
+        return found if found > 0 else 1e-6
+
+
 class World:
     """The chunks, their vectors, and the ranking that every engine must give."""
 
-    def __init__(self, chunks: Sequence[Chunk], vectors: np.ndarray | None = None) -> None:
+    def __init__(self, chunks: Sequence[Chunk], vectors: np.ndarray | None = None, engine: str = "duckdb") -> None:
         self.chunks = list(chunks)
         self.vectors = unit_rows(len(self.chunks)) if vectors is None else vectors
-        self._bm25 = Bm25(self.chunks)
+        self._bm25 = (Fts5Bm25 if engine == "sqlite" else Bm25)(self.chunks)
 
     def catalog(self, directory: Path) -> Catalog:
         return made(directory, self.chunks, self.vectors)
@@ -76,7 +86,7 @@ class World:
         fts = [(n, scores[self.chunks[n].id]) for n in rows if self.chunks[n].id in scores]
         cosines = self.vectors @ FakeEmbedder().embed_query(text)
         vec = [(n, float(cosines[n])) for n in rows]
-        return tuple(sorted(leg, key=lambda r: (-round(r[1], 6), r[0]))[:k] for leg in (fts, vec))
+        return tuple(sorted(leg, key=lambda r: (-float(f"{r[1]:.6g}"), r[0]))[:k] for leg in (fts, vec))
 
     def ranking(
         self, text: str, admits: Callable[[Chunk], bool] = lambda c: c.source_type == "entity", k: int = 1000,

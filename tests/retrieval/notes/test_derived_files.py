@@ -39,29 +39,29 @@ def test_each_layout_can_be_built_and_an_unknown_one_is_refused(notes_catalog, t
     assert len(list(tmp_path.iterdir())) == len(LAYOUTS)
 
 
-def test_a_smaller_collection_is_the_collection_of_its_notes(notes_world, notes_catalog, tmp_path):
+def test_a_smaller_collection_is_the_collection_of_its_notes(duck_world, notes_catalog, tmp_path):
     cut_catalog(notes_catalog, tmp_path / "cut.duckdb", share=0.5)
     with Notes(DuckNotes.open(tmp_path / "cut.duckdb"), FakeEmbedder()) as cut:
         ((n,),) = cut.engine.file.rows("SELECT count(*) FROM chunk")
         found = cut.search(Query("alpha fünf", limit=200), PLAN)
-    kept = notes_world.chunks[:n]
-    assert 0.45 < n / len(notes_world.chunks) < 0.6 and kept[-1].entity_id != notes_world.chunks[n].entity_id
-    wanted = World(kept, notes_world.vectors[:n]).ranking("alpha fünf")
+    kept = duck_world.chunks[:n]
+    assert 0.45 < n / len(duck_world.chunks) < 0.6 and kept[-1].entity_id != duck_world.chunks[n].entity_id
+    wanted = World(kept, duck_world.vectors[:n]).ranking("alpha fünf")
     assert [h.score for h in found.hits] == pytest.approx([s for _, s in wanted], abs=1e-6)
 
 
-def test_notes_cut_in_parts_hold_the_same_chunks_in_smaller_notes(notes_world, notes_catalog, tmp_path):
+def test_notes_cut_in_parts_hold_the_same_chunks_in_smaller_notes(duck_world, notes_catalog, tmp_path):
     cut_catalog(notes_catalog, tmp_path / "cut.duckdb", parts=2)
     with Notes(DuckNotes.open(tmp_path / "cut.duckdb"), FakeEmbedder()) as cut:
         rows = cut.engine.file.rows("SELECT cid, entity_id, chunk_index, source_type, text FROM chunk ORDER BY cid")
-    assert [r[4] for r in rows] == [c.text for c in notes_world.chunks]
+    assert [r[4] for r in rows] == [c.text for c in duck_world.chunks]
     sizes = {}
     for _, entity, index, kind, _ in rows:
         if kind == "entity":
             sizes.setdefault(entity, []).append(index)
     assert all(s == list(range(len(s))) for s in sizes.values())
     whole = {}
-    for c in notes_world.chunks:
+    for c in duck_world.chunks:
         if c.source_type == "entity":
             whole[c.entity_id] = whole.get(c.entity_id, 0) + 1
     assert {f"{e}~{p}": n for e, size in whole.items() for p, n in enumerate((-(-size // 2), size // 2)) if n} == {

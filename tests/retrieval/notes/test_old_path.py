@@ -110,10 +110,10 @@ def test_ranking_whole_documents_is_another_order(old):
     assert orders["document"] != orders["chunks"] and orders["larger"] != orders["chunks"]
 
 
-def test_similarity_below_the_floor_is_no_row(old, notes_world):
+def test_similarity_below_the_floor_is_no_row(old, duck_world):
     found = old.search(Query("nowhere", limit=200), settings=OldSettings(min_similarity=0.4))
-    _, vec = notes_world.legs("nowhere", lambda c: c.source_type == "entity", 1000)
-    assert {i for _, i in found.keys} == {notes_world.chunks[n].entity_id for n, s in vec if s >= 0.4}
+    _, vec = duck_world.legs("nowhere", lambda c: c.source_type == "entity", 1000)
+    assert {i for _, i in found.keys} == {duck_world.chunks[n].entity_id for n, s in vec if s >= 0.4}
     assert found.exit == Exit.EXHAUSTED
 
 
@@ -136,11 +136,11 @@ def test_weighing_counts_what_crosses(old, switches):
         assert counts[0] == counts[1] and crossed.ranking == weighed.ranking
 
 
-def test_every_round_reads_chunk_texts_and_whole_rows_again(old, notes_world):
+def test_every_round_reads_chunk_texts_and_whole_rows_again(old, duck_world):
     found = old.search("alpha", settings=OldSettings(candidate_limit=40, min_similarity=0.0))
     assert len(found.rounds) > 2
     whole = {}
-    for c in notes_world.chunks:
+    for c in duck_world.chunks:
         whole.setdefault((c.source_type, c.entity_id), []).append(c.text)
     for r in found.rounds:
         here = {c.stage: c for c in found.crossings if c.round == r.number}

@@ -48,7 +48,7 @@ note AS (
         FROM fts FULL OUTER JOIN vec USING (cid)) share JOIN {layout.chunk} USING (cid)
   GROUP BY ALL)
 SELECT type, id, score, chunks, (SELECT count(*) FROM fts), (SELECT count(*) FROM vec)
-FROM (SELECT * FROM ({fused_sql("note", ask.fusion)}) scored WHERE {_supported(ask.floors)}
+FROM (SELECT * FROM ({fused_sql("note", ask.fusion)}) scored WHERE {supported(ask.floors, "fts")}
       ORDER BY score DESC, type, id LIMIT $last::BIGINT + 1) top
 ORDER BY score DESC, type, id OFFSET $first::BIGINT"""
 
@@ -61,13 +61,13 @@ def _key(returns: Returns) -> tuple[str, str]:
     return "'entity'", f"CASE WHEN source_type = 'entity' THEN entity_id ELSE coalesce({note}, entity_id) END"
 
 
-def _supported(floors: Floors) -> str:
-    """The predicate that a row without lexical support must meet."""
+def supported(floors: Floors, leg: str) -> str:
+    """The predicate that a row without lexical support must meet; `leg` names the full-text leg."""
     apart = floors.alone if floors.alone is not None else floors.unsupported
     if apart is None:
         return "true"
     beside = floors.unsupported if floors.unsupported is not None else -1.0
     return (
-        "fs IS NOT NULL OR vs >= CASE WHEN (SELECT count(*) FROM fts) = 0"
+        f"fs IS NOT NULL OR vs >= CASE WHEN (SELECT count(*) FROM {leg}) = 0"
         f" THEN {double(apart)} ELSE {double(beside)} END"
     )
