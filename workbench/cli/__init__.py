@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 
 import typer
 
 INTERRUPTED = 130  # 128 + SIGINT, as a shell has it
-TOPICS = ("load", "replica", "capture", "search", "explain", "reproduce", "record", "docs", "matching")
+TOPICS = ("load", "replica", "capture", "search", "explain", "compare", "reproduce", "record", "docs", "matching")
 
 app = typer.Typer(
     name="workbench", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
@@ -18,7 +19,11 @@ app = typer.Typer(
 
 @app.callback()
 def _root() -> None:
-    """The ranking workbench."""
+    """The ranking workbench. $WORKBENCH_OWN names Python files whose channels and variants every command knows."""
+    if os.environ.get("WORKBENCH_OWN"):
+        from workbench.retrieval.own import run_own_from_environment
+
+        run_own_from_environment()
 
 
 for _topic in TOPICS:
