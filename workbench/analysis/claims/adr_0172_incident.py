@@ -25,7 +25,7 @@ def collection_counts(run: Run) -> Measured:
     value = {"memories": at.collection.stores.catalog.n, "terms": [df.get(t, 0) for t in terms],
              "qdrant_counts_agree": engine == {t: df.get(t, 0) for t in terms}}  # fmt: skip
     if not full_size(run):
-        return Measured(value, at.where, verdict=NOT_MEASURABLE, note="This run built the small replica; the full size has the record's counts.")
+        return Measured(value, at.where, verdict=NOT_MEASURABLE, note="This run built a smaller replica; the full size has the record's counts.")
     return Measured(value, at.where, f"terms in the order {', '.join(terms)}")
 
 

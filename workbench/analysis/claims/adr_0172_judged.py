@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.analysis import known_items
-from workbench.analysis.claims.subjects import JUDGED, Incident, incident, judged, loaded, titles_of
+from workbench.analysis.claims.subjects import JUDGED, Incident, incident, judged, loaded, size_of, titles_of
 from workbench.analysis.comparison import Comparison, compare
 from workbench.analysis.judged import Judged, judge
 from workbench.analysis.run import Run
@@ -25,7 +25,7 @@ ALTERNATIVES = (
     "adr_0005", "adr_0172", "two_lists", "third_list_all_terms", "verbatim_outright", "verbatim_weighted",
     "verbatim_titles", "bm25_order", "bm25_ranking", "bm25_engine", "bm25_fields",
 )  # fmt: skip
-QUERIES = {"full": 400, "small": 100}
+QUERIES = {"full": 400, "small": 100, "tiny": 30}
 """Queries asked of each set, chosen by hash, by the run's size: 400 resolve about two points of success@8."""
 
 WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0)
@@ -97,7 +97,7 @@ def chosen(run: Run, queries: Sequence[JudgedQuery]) -> list[JudgedQuery]:
 
 
 def _limit(run: Run) -> int:
-    return QUERIES[run.params.get("size", "full")]
+    return QUERIES[size_of(run)]
 
 
 def _trial(run: Run, name: str, collection: Collection, judged_set: Judged) -> Trial:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.analysis.run import Run
+from workbench.errors import BadParameter
 from workbench.retrieval.search import Collection
 from workbench.retrieval.variant import Variant
 from workbench.settings import project_root
@@ -16,8 +17,13 @@ from workbench.types import PointId, Query, Result
 
 INCIDENTS = Path("data") / "incidents"
 
-# The size that SIZE=small builds: large enough that every cap of the record cuts, small enough for a minute.
-SMALL_SIZE = 20_000
+SIZES: dict[str, int | None] = {"full": None, "small": 20_000, "tiny": 5_000}
+"""Memories of the incident by the run's size, None for all of the record's: every cap of the record cuts in each;
+`small` takes a minute or two, `tiny` is for tests."""
+
+
+def full_size(run: Run) -> bool:
+    return size_of(run) == "full"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +52,12 @@ class Incident:
         return self.collection.stores.catalog.chunks(list(ids))
 
 
-def full_size(run: Run) -> bool:
-    return run.params.get("size", "full") == "full"
+def size_of(run: Run) -> str:
+    """The run's size by name. Raises BadParameter for another one."""
+    size = run.params.get("size", "full")
+    if size not in SIZES:
+        raise BadParameter(f"unknown size {size!r}", do=f"Use {', '.join(SIZES)}")
+    return size
 
 
 def loaded(run: Run, name: str, spec: str, **options: Any) -> Collection:
@@ -56,7 +66,8 @@ def loaded(run: Run, name: str, spec: str, **options: Any) -> Collection:
     def load_and_open() -> Collection:
         from workbench.stores.loader import load
 
-        load(spec, name=name, **options)
+        # A bar that moves would flood a launched kernel's channel, and messages of its cells would be lost.
+        load(spec, name=name, progress=not run.launched, **options)
         return run.open(name)
 
     return run.once(("collection", name), load_and_open)
@@ -68,8 +79,8 @@ def incident(run: Run, file: str = "adr-0172", size: int | None = None, seed: in
 
     path = project_root() / INCIDENTS / f"{file}.toml"
     spec = read_incident(path)
-    if size is None and file == "adr-0172" and not full_size(run):
-        size = SMALL_SIZE
+    if size is None and file == "adr-0172":
+        size = SIZES[size_of(run)]
     name = "-".join([file, *([str(size)] if size else []), *([f"seed{seed}"] if seed is not None else []),
                      *(f"{k}-{v}" for k, v in options.items())])  # fmt: skip
     given = {"size": size, "seed": seed, **options}
@@ -79,6 +90,9 @@ def incident(run: Run, file: str = "adr-0172", size: int | None = None, seed: in
     queries = {q.id: Query(q.text, dict(q.filters), q.limit) for q in spec.queries}
     return Incident(collection, spec, first, queries)
 
+
+TINY_SETS = ("xquad-ro-en",)
+"""Judged collections of a tiny run: those that load in seconds."""
 
 JUDGED: dict[str, Callable[[Path], tuple[str, dict[str, Any]]]] = {
     "scifact-beir": lambda folder: (str(folder), {}),
@@ -92,6 +106,8 @@ def judged(run: Run, archive: str) -> Collection | str:
     folder = public(archive)
     if folder is None:
         return why_absent(archive)
+    if size_of(run) == "tiny" and archive not in TINY_SETS:
+        return f"a tiny run leaves {archive} out"
     source, options = JUDGED[archive](folder)
     return loaded(run, archive, source, **options)
 
@@ -99,8 +115,9 @@ def judged(run: Run, archive: str) -> Collection | str:
 def titles_of(run: Run) -> dict[str, Collection | str]:
     """The collections that the known-item set of titles runs on: `pydoc`, the minutes where they are, one's own."""
     found: dict[str, Collection | str] = {"pydoc": loaded(run, "pydoc", "pydoc")}
-    folder = public("meetings-minutes")
-    found["meetings"] = why_absent("meetings-minutes") if folder is None else loaded(run, "meetings", str(folder))
+    if size_of(run) != "tiny":
+        folder = public("meetings-minutes")
+        found["meetings"] = why_absent("meetings-minutes") if folder is None else loaded(run, "meetings", str(folder))
     if own := run.params.get("collection"):
         found[own] = run.open(own)
     return found
