@@ -57,27 +57,25 @@ def verbatim_span(text: str, query: str) -> tuple[int, int] | None:
     It is found exactly where `verbatim_key` of the text holds that of the query.
     """
     key = verbatim_key(query)
-    if not key or key not in verbatim_key(text):
+    start = verbatim_key(text).find(key) if key else -1
+    if start < 0:
         return None
-    folded, places = _folded(text)
-    start = folded.find(key)
+    places = _places(text, start + len(key))
     return places[start], places[start + len(key) - 1] + 1
 
 
-def _folded(text: str) -> tuple[str, list[int]]:
-    """The verbatim key of a text, and for each of its characters the place in the text that it came from."""
-    out: list[str] = []
+def _places(text: str, count: int) -> list[int]:
+    """For each of the first characters of a text's verbatim key the place in the text that it came from."""
     places: list[int] = []
     blank = True  # white space at the beginning is dropped
     for place, char in enumerate(text):
         if char.isspace():
             if not blank:
-                out.append(" ")
                 places.append(place)
             blank = True
-            continue
-        folded = char.casefold()
-        out.append(folded)
-        places += [place] * len(folded)
-        blank = False
-    return "".join(out), places
+        else:
+            places += [place] * len(char.casefold())
+            blank = False
+        if len(places) >= count:
+            break
+    return places

@@ -16,6 +16,12 @@ from workbench.types import Mode
 
 WEIGHT = "weight."
 NONE = "none"
+PRIOR = "prior"
+"""The kind of a derived list that a fusion counts by its values."""
+
+
+STRUCTURE = ("third_list", "fusion", "policy")
+"""Knobs that choose a stage: which others a variant has depends on them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +60,10 @@ def knobs(spec: str | Variant, mode: Mode = "hybrid") -> dict[str, Knob]:
 def with_knobs(spec: str | Variant, turned: Mapping[str, Any], mode: Mode = "hybrid") -> Variant:
     """The variant with these knobs turned; its name says how. Raises BadParameter for a knob that it lacks.
 
-    Lists and fusion are chosen first, so that a knob of the new fusion can be turned with it.
+    Stages are chosen first, so that a knob of the new fusion can be turned with it.
     """
     base = made = variant(spec)
-    first = [n for n in ("third_list", "fusion") if n in turned]
+    first = [n for n in STRUCTURE if n in turned]
     for name in [*first, *(n for n in turned if n not in first)]:
         made = _turned(made, name, turned[name], mode)
     said = ", ".join(f"{n}={_short(v)}" for n, v in turned.items())
@@ -68,10 +74,8 @@ def fusions(chosen: Variant) -> dict[str, Stage]:
     """Every fusion that a variant can be given, by its text: its own, each registered one as it is by default, and
     each of its lists alone."""
     plain = [make("fusion", n, {}) for n, e in entries("fusion").items() if not _needs(e)]
-    own = chosen.fusion
     alone = [make("fusion", "single", {"name": n}) for n in ("lexical", "semantic") if getattr(chosen, n) is not None]
-    others = [s for s in (*plain, *alone) if s.name != own.name or s.name == "single"]
-    return {_text(s): s for s in (own, *others)}
+    return {_text(s): s for s in (chosen.fusion, *plain, *alone)}
 
 
 def _lexical(channel: Stage) -> list[Knob]:
@@ -118,7 +122,10 @@ def _turned(chosen: Variant, name: str, value: Any, mode: Mode) -> Variant:
     if name == "third_list":
         return chosen.replace(derived=_third_lists(chosen)[value])
     if name == "fusion":
-        return chosen.replace(fusion=fusions(chosen)[value])
+        fusion = fusions(chosen)[value]
+        # Only the fusion that names them counts priors by their values; to any other they would be lists of ranks.
+        kept = tuple(d for d in chosen.derived if d.kind != PRIOR or fusion == chosen.fusion)
+        return chosen.replace(fusion=fusion, derived=kept)
     if name.startswith(WEIGHT):
         weights = {**dict(chosen.fusion["weights"]), name.removeprefix(WEIGHT): value}
         return chosen.replace(fusion=chosen.fusion.replace(weights=weights))
@@ -147,13 +154,14 @@ def _check(knob: Knob, value: Any) -> None:
 
 
 def _third_lists(chosen: Variant) -> dict[str, tuple[Stage, ...]]:
+    priors = tuple(d for d in chosen.derived if d.kind == PRIOR)
     own = {_third(chosen): chosen.derived}
-    alone = {n: (make("derived", n, {}),) for n, e in entries("derived").items() if not _needs(e)}
-    return {**own, NONE: (), **{n: s for n, s in alone.items() if n not in own}}
+    alone = {n: (make("derived", n, {}), *priors) for n, e in entries("derived").items() if not _needs(e)}
+    return {**own, **{n: s for n, s in {NONE: priors, **alone}.items() if n not in own}}
 
 
 def _third(chosen: Variant) -> str:
-    return " + ".join(d.name for d in chosen.derived) or NONE
+    return " + ".join(d.name for d in chosen.derived if d.kind != PRIOR) or NONE
 
 
 def _text(stage: Stage) -> str:

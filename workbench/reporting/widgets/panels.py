@@ -1,0 +1,135 @@
+"""What stands below the table as HTML: the explanation with its counterfactuals, the comparison, and the changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from markupsafe import Markup
+
+from workbench.analysis.counterfactual import Counterfactual
+from workbench.analysis.explain import Explanation
+from workbench.reporting import words
+from workbench.reporting.widgets import pictures
+from workbench.reporting.widgets.bench import View
+from workbench.reporting.widgets.drawings import curve
+from workbench.reporting.widgets.markup import TITLE_CHARACTERS, marked, shown
+from workbench.reporting.widgets.session import Session
+from workbench.reporting.widgets.snippets import snippet
+from workbench.types import Chunk, PointId
+
+SENTENCE, TEXT_SHOWN, MOVES_SHOWN = 2_000, 1_200, 12
+_SIGNS = {"found": "does", "holds already": "stays", "none": "no", "beyond the depth": "open"}
+
+
+def explanation_html(view: View, told: Explanation, chunk: Chunk, rival: str) -> Markup:
+    """Why a row stands there or is absent, sentence by sentence, with its text and evidence."""
+    said = [Markup('<p class="lead">{}</p>').format(words.headline(told, len(view.result.fused), view.session.first))]
+    said += [Markup('<p class="why">{}</p>').format(shown(words.absence_text(a), SENTENCE)) for a in told.absences]
+    said.append(_p(words.list_text(told)))
+    said += [_p(f"Not in {a.where}, {words.absence_text(a)}") for a in told.missing]
+    if told.rank and told.rank > 1:
+        said += [_p(words.above_text(told)), _p(words.pass_text(told, " ".join(rival.split())[:TITLE_CHARACTERS]))]
+    held = told.evidence.terms.items() if told.evidence else ()
+    terms = ", ".join(f"{t} {n}×" for t, n in held) or "no terms of the query"
+    verbatim = f"; the whole query stands verbatim in its {told.evidence.verbatim_in}" if told.evidence and told.evidence.verbatim else ""
+    said.append(_p(f"Its text holds {terms}{verbatim}."))
+    text = Markup('<blockquote class="text">{}</blockquote>').format(marked(snippet(chunk.text, told.evidence, TEXT_SHOWN)))
+    head = Markup('<h4>{} <span class="muted">point {}</span></h4>').format(shown(chunk.title or chunk.entity_id, TITLE_CHARACTERS), shown(chunk.id, 40))
+    return Markup('<section class="explanation">{}{}{}</section>').format(head, Markup("").join(said), text)
+
+
+def counterfactuals_html(answers: Sequence[Counterfactual], titles: Mapping[PointId, str], *, alive: bool = False) -> Markup:
+    """What each knob would have to be, with the rank at every value; `alive` adds the buttons that turn it."""
+    if not answers:
+        return Markup("")
+    rows = Markup("").join(_answer(c, titles, alive) for c in answers)
+    first = answers[0].first
+    return Markup('<section class="answers"><h4>What would bring it into the first {}</h4><table>{}</table></section>').format(first, rows)
+
+
+def comparison_html(view: View, titles: dict[PointId, str], target: PointId | None = None) -> Markup:
+    """The look beside another variant: how alike the rankings are, and each row's two ranks as a line."""
+    found = view.comparison
+    if found is None:
+        return Markup('<p class="muted">Choose a variant to compare with.</p>')
+    o = found.overlap
+    differs = f"the first difference is at rank {o.first_difference}" if o.first_difference else "they are the same from first to last"
+    said = (f"Rank-biased overlap {o.rbo:.3f}; {differs}; the first {o.k} share {o.at_k:.0%} of their rows; "
+            f"{o.only_a:,} rows only left, {o.only_b:,} only right.")  # fmt: skip
+    return Markup("<section>{}{}</section>").format(_p(said), pictures.slope(found, titles, target))
+
+
+def changes_html(view: View, titles: Mapping[PointId, str]) -> Markup:
+    """What changed since the look before: what was turned, which rows of the first page came, went and moved."""
+    before = view.before
+    if before is None:
+        return Markup('<p class="muted">This is the first look at this query.</p>')
+    turned = changed_settings(before.session, view.session)
+    first, old, new = view.session.first, before.result.fused.ranks(), view.result.fused.ranks()
+    ids = dict.fromkeys([*before.result.fused.ids[: before.session.first], *view.result.fused.ids[:first]])
+    moved = [(i, old.get(i), new.get(i)) for i in ids if old.get(i) != new.get(i)]
+    said = [_p("Turned: " + "; ".join(turned) + "." if turned else "Nothing was turned.")]
+    if not moved:
+        said.append(_p("No row of the first page moved."))
+    rows = Markup("").join(
+        Markup('<tr><td class="number">{}</td><td>→</td><td class="number">{}</td><td>{}</td></tr>').format(
+            _rank(a), _rank(b), shown(titles.get(i, i), TITLE_CHARACTERS)
+        )
+        for i, a, b in moved
+    )
+    return Markup('<section>{}<table class="moves">{}</table></section>').format(Markup("").join(said), rows)
+
+
+def changed_settings(before: Session, now: Session) -> list[str]:
+    """What differs between two states, as words: `k 60 → 10`."""
+    out = []
+    for f in fields(Session):
+        a, b = getattr(before, f.name), getattr(now, f.name)
+        if f.name == "knobs":
+            names = [n for n in dict.fromkeys([*a, *b]) if a.get(n, ...) != b.get(n, ...)]
+            out += [f"{words.knob_label(n)} {_given(a, n)} → {_given(b, n)}" for n in names]
+        elif a != b and f.name not in ("query", "pinned"):
+            out.append(f"{f.name} {_plain(a)} → {_plain(b)}")
+    return out
+
+
+def _given(knobs: Mapping[str, Any], name: str) -> str:
+    return words.value_text(knobs[name]) if name in knobs else "as it was"
+
+
+def _plain(value: Any) -> str:
+    return ", ".join(f"{k}={v}" for k, v in value.items()) or "none" if isinstance(value, Mapping) else str(value) or "none"
+
+
+def _answer(c: Counterfactual, titles: Mapping[PointId, str], alive: bool) -> Markup:
+    button = Markup("")
+    if alive and c.verdict == "found":
+        button = Markup('<button type="button" data-apply="{}">turn it</button>').format(c.knob)
+    drawn = curve(c.curve, _now(c), c.first, c.knob, plain=c.plain if c.verdict == "found" else None) if _has_curve(c) else Markup("")
+    moves = words.moves_text(c, titles) if c.verdict == "found" else []
+    more = [f"and {len(moves) - MOVES_SHOWN} more"] if len(moves) > MOVES_SHOWN else []
+    listed = Markup("").join(Markup("<li>{}</li>").format(shown(m, TITLE_CHARACTERS)) for m in [*moves[:MOVES_SHOWN], *more])
+    details = Markup("<details><summary>{} other rows move</summary><ul>{}</ul></details>").format(c.moved, listed) if moves else Markup("")
+    return Markup('<tr class="{}" data-knob="{}"><td class="sign">{}</td><td class="said">{}{} {}</td><td>{}</td></tr>').format(
+        _SIGNS[c.verdict], c.knob, {"found": "✓", "holds already": "=", "none": "✗"}.get(c.verdict, "?"),
+        Markup("<div>{}</div>").format(shown(words.counterfactual_text(c), SENTENCE)), details, button, drawn,
+    )  # fmt: skip
+
+
+def _has_curve(c: Counterfactual) -> bool:
+    low = c.curve[0][0] if c.curve else None
+    return isinstance(low, int | float) and not isinstance(low, bool) and len({r for *_, r in c.curve}) > 1
+
+
+def _now(c: Counterfactual) -> Any:
+    return c.now if isinstance(c.now, int | float) else None
+
+
+def _rank(rank: int | None) -> str:
+    return "absent" if rank is None else f"{rank:,}"
+
+
+def _p(sentence: str) -> Markup:
+    return Markup("<p>{}</p>").format(shown(sentence, SENTENCE)) if sentence else Markup("")
