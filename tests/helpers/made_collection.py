@@ -100,6 +100,9 @@ class MadeCatalog:
             for i in ids for d in (self.docs[i],)
         ]  # fmt: skip
 
+    def facets(self, ids: Sequence[Any]) -> list[Facets]:
+        return [c.facets for c in self.chunks(ids)]
+
     def entities(self, ids: Sequence[Any]) -> list[str]:
         return [c.entity_id for c in self.chunks(ids)]
 

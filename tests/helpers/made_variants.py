@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from workbench.registry import make
+from workbench.retrieval.priors import with_prior
 from workbench.retrieval.variant import Variant
 
 small = st.integers(1, 8)
@@ -36,7 +37,10 @@ def variants(draw):
         lexical = make("channel", channel, {"limit": draw(small)})
     floor = draw(st.sampled_from([None, None, -0.5, 0.0, 0.5]))
     third = draw(st.sampled_from([None, "verbatim", "verbatim", "all_terms"]))
-    return Variant(
+    made = Variant(
         "made", draw(fusions()), lexical, make("channel", "semantic", {"limit": draw(small), "floor": floor}),
         derived=(make("derived", third, {}),) if third else (), distinct=draw(st.booleans()),
     )  # fmt: skip
+    if made.fusion.name == "rrf" and draw(st.booleans()):
+        made = with_prior(made, make("prior", "project", {"preferred": ("a",)}), draw(st.sampled_from([0.25, 1, 3])))
+    return made.replace(name="made")

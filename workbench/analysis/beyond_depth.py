@@ -12,11 +12,13 @@ from typing import NamedTuple
 
 from workbench.analysis.fusion_laws import Columns, Law, MaxMin, Row, Single
 from workbench.analysis.list_columns import ListColumns
+from workbench.bm25 import K1, B
 from workbench.registry import Stage
 from workbench.retrieval.context import Candidates, Context
 from workbench.retrieval.frozen import Frozen
+from workbench.retrieval.knobs import PRIOR
 from workbench.retrieval.search import scope
-from workbench.types import PointId, Query
+from workbench.types import PointId, Query, Ranking
 
 
 class Bound(NamedTuple):
@@ -64,8 +66,11 @@ def _at_best(frozen: Frozen, columns: ListColumns, held: Columns, side: str, tar
     elif side not in ranks:
         _join(ranks, scores, held, side, _lexical_score(frozen, columns, target, held))
     for stage, name in columns.derived.items():
-        if name not in ranks and _may_join(frozen, stage, target):
-            _join(ranks, scores, held, name, _bm25(frozen, target, stage["k1"], stage["b"]) or 0.0)
+        alone = _of_target(frozen, stage, target) if name not in ranks else Ranking(name, (), ())
+        if alone.ids and stage.kind == PRIOR:
+            ranks[name], scores[name] = 1, alone.scores[0]
+        elif alone.ids:
+            _join(ranks, scores, held, name, _bm25(frozen, target, stage.get("k1", K1), stage.get("b", B)) or 0.0)
     return Row(target, ranks, scores)
 
 
@@ -97,11 +102,12 @@ def _least(law: Law, row: Row, columns: ListColumns, side: str, most: int) -> Fr
     return law.exact(Row(row.id, ranks, scores))
 
 
-def _may_join(frozen: Frozen, stage: Stage, target: PointId) -> bool:
-    """Whether the derived list takes the target in once a channel reads it."""
+def _of_target(frozen: Frozen, stage: Stage, target: PointId) -> Ranking:
+    """The derived list of a reading that holds the target alone: empty where the target never comes into it."""
     stores, q = frozen.collection.stores, frozen.query
     query = Query(q.text, dict(q.filters))
     points = tuple(stores.points.retrieve([target]))
     ctx = Context(stores, scope(query))
     ctx.evidence["lexical"] = Candidates(points, ("by id",) * len(points), 1)
-    return target in stage(query, ctx).ids
+    ctx.lists = (Ranking("lexical", (target,), (1.0,)),)
+    return stage(query, ctx)

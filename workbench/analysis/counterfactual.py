@@ -92,7 +92,7 @@ def counterfactuals(
     now = frozen.replay(chosen, mode=mode, limit=first, offset=0)
     columns = ListColumns(frozen, chosen, mode)
     known = knobs(chosen, mode)
-    asked = [k for k in known.values() if not k.again and (only is None or k.name in only)]
+    asked = [k for k in known.values() if not k.again and columns.answers(k) and (only is None or k.name in only)]
     answers = [_answer(frozen, now, columns, knob, target, first) for knob in asked]
     order = {"found": 0, "holds already": 1, "beyond the depth": 2, "none": 3}
     return tuple(sorted(answers, key=lambda c: (order[c.verdict], c.moved if c.verdict == "found" else 0)))

@@ -6,7 +6,7 @@ fusion before it is told.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -20,16 +20,11 @@ from workbench.types import PointId, point_order
 
 
 class Row(NamedTuple):
-    """One row: by list its 1-based rank, and its score there; `best` is its best single rank."""
+    """One row: by list its 1-based rank, and its score there."""
 
     id: PointId
     ranks: Mapping[str, int]
     scores: Mapping[str, float]
-
-    @property
-    def tie(self) -> tuple[int, Any]:
-        """What decides between rows of the same score: the smaller stands first."""
-        return min(self.ranks.values()), point_order(self.id)
 
 
 Columns = Mapping[str, tuple[np.ndarray, np.ndarray]]
@@ -49,6 +44,10 @@ class Law:
     def counts(self, row: Row) -> bool:
         """Whether the fused ranking holds the row."""
         return bool(row.ranks)
+
+    def tie(self, row: Row) -> tuple[int, Any]:
+        """What decides between rows of the same score: the smaller stands first. The best single rank, then the id."""
+        return min(row.ranks.values()), point_order(row.id)
 
     def exact(self, row: Row) -> Fraction:
         raise NotImplementedError
@@ -92,21 +91,29 @@ class Rrf(Law):
     def difference(self, knob: str, target: Row, rival: Row) -> Polynomial:
         if knob == "k":
             return self.over_k(target, rival)
-        name, k = knob.removeprefix(WEIGHT), Fraction(self.fusion["k"])
+        name = knob.removeprefix(WEIGHT)
 
         def line(row: Row) -> tuple[Fraction, Fraction]:
             rest = {n: r for n, r in row.ranks.items() if n != name}
-            return self.exact(Row(row.id, rest, {})), (1 / (k + row.ranks[name]) if name in row.ranks else Fraction(0))
+            return self.exact(Row(row.id, rest, row.scores)), self.slope(name, row)
 
         (fixed, slope), (other_fixed, other_slope) = line(target), line(rival)
         return polynomial([fixed - other_fixed, slope - other_slope])
+
+    def slope(self, name: str, row: Row) -> Fraction:
+        """What the row gains by one more of a list's weight."""
+        return 1 / (Fraction(self.fusion["k"]) + row.ranks[name]) if name in row.ranks else Fraction(0)
+
+    def shares(self, row: Row) -> Iterable[tuple[int, Fraction]]:
+        """(rank, share) of every part: the row's score is the sum of share / (k + rank)."""
+        return ((rank, Fraction(self._weight(name))) for name, rank in row.ranks.items())
 
     def over_k(self, target: Row, rival: Row) -> Polynomial:
         """The numerator over the product of all (k + rank), which is positive: equal ranks are one pole."""
         poles: dict[int, Fraction] = {}
         for row, sign in ((target, 1), (rival, -1)):
-            for name, rank in row.ranks.items():
-                poles[rank] = poles.get(rank, Fraction(0)) + sign * Fraction(self._weight(name))
+            for rank, share in self.shares(row):
+                poles[rank] = poles.get(rank, Fraction(0)) + sign * share
         poles = {rank: share for rank, share in poles.items() if share}
         total = [Fraction(0)] * max(len(poles), 1)
         for rank, share in poles.items():
@@ -116,6 +123,43 @@ class Rrf(Law):
                     part = times(part, [Fraction(other), Fraction(1)])
             total = [a + b for a, b in zip(total, part, strict=True)]
         return polynomial(total)
+
+
+@dataclass(frozen=True)
+class RrfPriors(Rrf):
+    """RRF, and weight × value / (k + 1) of every prior."""
+
+    def _prior(self, name: str) -> bool:
+        return name in self.fusion["priors"]
+
+    def _ranked(self, row: Row) -> Row:
+        return Row(row.id, {n: r for n, r in row.ranks.items() if not self._prior(n)}, row.scores)
+
+    def counts(self, row: Row) -> bool:
+        return super().counts(self._ranked(row))
+
+    def tie(self, row: Row) -> tuple[int, Any]:
+        return super().tie(self._ranked(row))
+
+    def exact(self, row: Row) -> Fraction:
+        of_priors = (Fraction(self._weight(n)) * self.slope(n, row) for n in row.ranks if self._prior(n))
+        return super().exact(self._ranked(row)) + sum(of_priors, Fraction(0))
+
+    def column(self, lists: Columns) -> np.ndarray:
+        total = super().column({n: c for n, c in lists.items() if not self._prior(n)})
+        for name, (ranks, values) in lists.items():
+            if self._prior(name):
+                total = total + np.where(ranks > 0, self._weight(name) * np.where(ranks > 0, values, 0.0) / (self.fusion["k"] + 1), 0.0)
+        return total
+
+    def slope(self, name: str, row: Row) -> Fraction:
+        if not self._prior(name):
+            return super().slope(name, row)
+        return Fraction(row.scores[name]) / (Fraction(self.fusion["k"]) + 1) if name in row.ranks else Fraction(0)
+
+    def shares(self, row: Row) -> Iterable[tuple[int, Fraction]]:
+        yield from super().shares(self._ranked(row))
+        yield from ((1, Fraction(self._weight(n)) * Fraction(row.scores[n])) for n in row.ranks if self._prior(n))
 
 
 @dataclass(frozen=True)
@@ -206,7 +250,7 @@ class Single(Law):
         return np.where(ranks > 0, -ranks.astype(float), -np.inf)
 
 
-_LAWS = {"rrf": Rrf, "max_min": MaxMin, "verbatim_first": VerbatimFirst, "single": Single}
+_LAWS = {"rrf": Rrf, "rrf_priors": RrfPriors, "max_min": MaxMin, "verbatim_first": VerbatimFirst, "single": Single}
 
 
 def law_of(fusion: Stage, lexical_top: float = 1.0) -> Law | None:
@@ -224,15 +268,4 @@ def _without_verbatim(row: Row) -> Row:
 def beats(law: Law, rival: Row, target: Row) -> bool:
     """Whether a rival stands above the target, by the exact scores and the tie rule."""
     mine, other = law.exact(target), law.exact(rival)
-    return other > mine or (other == mine and rival.tie < target.tie)
-
-
-def rows_of(lists: Sequence[Any]) -> dict[PointId, Row]:
-    """Every row of these rankings with its ranks and scores."""
-    ranks: dict[PointId, dict[str, int]] = {}
-    scores: dict[PointId, dict[str, float]] = {}
-    for ranking in lists:
-        for rank, (point_id, score) in enumerate(zip(ranking.ids, ranking.scores, strict=True), 1):
-            ranks.setdefault(point_id, {})[ranking.name] = rank
-            scores.setdefault(point_id, {})[ranking.name] = score
-    return {i: Row(i, ranks[i], scores[i]) for i in ranks}
+    return other > mine or (other == mine and law.tie(rival) < law.tie(target))

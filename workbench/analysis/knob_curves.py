@@ -133,17 +133,21 @@ def _solved(columns: ListColumns, knob: Knob, target: PointId) -> Curve:
     mine = next((r for r in rows if r.id == target), None)
     low, high, now = 0, ordinal(_MOST), ordinal(float(knob.value))
     domain = f"every {knob.name.replace('.', ' of the ')}" + (" list" if knob.name.startswith(WEIGHT) else "")
-    if mine is None or place is None or not _can_count(law, knob, mine):
+    within, without = _weighing(law, knob, 1), _weighing(law, knob, 0)
+    if mine is None or place is None or not within.counts(mine):
         return Curve("real", (Piece(low, high, None),), now, domain)
     head: list[Piece] = []
-    if knob.name.startswith(WEIGHT) and not _counts_without(law, knob, mine):
+    if not without.counts(mine):
         head, low = [Piece(0, 0, None)], 1  # at weight 0 no list counts that holds it
     rivals = {}
     for row in rows:
-        if row.id == target:
+        if row.id == target or not within.counts(row):
             continue
+        above = _above(law, knob.name, mine, row, low, high)
+        if not without.counts(row):
+            above = tuple((max(first, 1), last) for first, last in above if last)
         entity = columns.labels and columns.labels[columns.index[row.id]]
-        if above := _above(law, knob.name, mine, row, low, high):
+        if above:
             rivals[row.id] = Rival(entity or row.id, above, bool(entity) and entity == columns.labels[place])
     always: dict[Hashable, PointId] = {}
     for point_id, rival in rivals.items():
@@ -155,7 +159,7 @@ def _solved(columns: ListColumns, knob: Knob, target: PointId) -> Curve:
 
 def _above(law: Law, knob: str, target: Row, rival: Row, low: int, high: int) -> tuple[tuple[int, int], ...]:
     """The runs of places at which a rival stands above the target."""
-    wins = rival.tie < target.tie
+    wins = law.tie(rival) < law.tie(target)
     out: list[tuple[int, int]] = []
     for first, last, sign in constant_runs(law.difference(knob, target, rival), low, high):
         if sign < 0 or (sign == 0 and wins):
@@ -166,11 +170,9 @@ def _above(law: Law, knob: str, target: Row, rival: Row, low: int, high: int) ->
     return tuple(out)
 
 
-def _can_count(law: Law, knob: Knob, row: Row) -> bool:
-    """Whether some value of the knob makes the fused ranking hold the row."""
-    return law.counts(row) or (knob.name.startswith(WEIGHT) and knob.name.removeprefix(WEIGHT) in row.ranks)
-
-
-def _counts_without(law: Law, knob: Knob, row: Row) -> bool:
-    rest = {n: r for n, r in row.ranks.items() if n != knob.name.removeprefix(WEIGHT)}
-    return bool(rest) and law.counts(Row(row.id, rest, row.scores))
+def _weighing(law: Law, knob: Knob, weight: float) -> Law:
+    """The law with the knob's list at another weight; the same where the knob is no weight."""
+    if not knob.name.startswith(WEIGHT):
+        return law
+    weights = {**dict(law.fusion["weights"]), knob.name.removeprefix(WEIGHT): weight}
+    return replace(law, fusion=law.fusion.replace(weights=weights))

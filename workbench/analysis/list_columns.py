@@ -12,6 +12,7 @@ import numpy as np
 
 from workbench.analysis.fusion_laws import Columns, Law, Row, beats, law_of
 from workbench.retrieval.frozen import Frozen, deepened
+from workbench.retrieval.knobs import PRIOR, WEIGHT, Knob
 from workbench.retrieval.variant import Variant
 from workbench.types import Mode, PointId, Ranking, Result
 
@@ -44,6 +45,9 @@ class ListColumns:
         self._scores = {r.name: self._spread(r) for r in deep.lists}
         channels, derived, self.fusion = chosen.stages(mode)
         self.derived = {stage: r.name for stage, r in zip(derived, deep.lists[len(channels) :], strict=True)}
+        self._priors = {r.name for stage, r in zip(derived, deep.lists[len(channels) :], strict=True) if stage.kind == PRIOR}
+        own = [r for stage, r in zip(channels, deep.lists, strict=False) if stage in chosen.own]
+        self._own = np.isin(np.arange(len(self.ids)), [self.index[i] for r in own for i in r.ids])
         self.lexical = self._positions(deep, "lexical")
         self.semantic = self._positions(deep, "semantic")
         self.cosines = np.sort(next((np.array(r.scores) for r in deep.lists if r.name == "semantic"), np.zeros(0)))[::-1]
@@ -65,16 +69,25 @@ class ListColumns:
         """The variant's own setting with the whole frozen reading of one side."""
         return replace(self.setting(), **{side: NEVER - 1})
 
+    def answers(self, knob: Knob) -> bool:
+        """Whether the target's rank under a knob is known: a real one has to be in the fusion's law, or the floor."""
+        if knob.kind != "real" or knob.name == "floor":
+            return True
+        law = law_of(self.fusion)
+        return law is not None and (WEIGHT if knob.name.startswith(WEIGHT) else knob.name) in law.knobs
+
     def at(self, setting: Setting) -> Columns:
         """The ranks and scores of all rows in every list at a setting."""
         read = self.lexical <= setting.lexical
         near = self.semantic <= setting.semantic
         if np.isfinite(setting.floor):
             near &= self._scores.get("semantic", np.full(len(self.ids), -np.inf)) >= setting.floor
-        keep = {"lexical": read, "semantic": near}
+        keep = {"lexical": read, "semantic": near, **dict.fromkeys(self.derived.values(), read | near)}
+        # A prior values what any channel found, one of one's own too.
+        keep |= dict.fromkeys(self._priors, read | near | self._own)
         out = {}
         for name, order in self._order.items():
-            kept = keep.get(name, (read | near) if name in self.derived.values() else np.ones(len(self.ids), bool))[order]
+            kept = keep.get(name, np.ones(len(self.ids), bool))[order]
             ranks = np.zeros(len(self.ids), dtype=np.int64)
             ranks[order] = np.where(kept, np.cumsum(kept), 0)
             out[name] = (ranks, self._scores[name])
