@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis.known_items import chunks_of, identifiers, is_identifier, spans, split, titles
+from workbench.analysis.known_items import chunks_of, drawn, identifiers, is_identifier, spans, split, titles
 from workbench.errors import BadParameter
 from workbench.sources.source import JudgedQuery
 from workbench.text import verbatim_key
@@ -165,6 +165,12 @@ def test_a_split_parts_the_queries_and_never_moves_one_when_others_go(ids, seed,
     half = split(queries[::2], fraction, seed)
     assert {q.id for q in half.tune} <= {q.id for q in whole.tune}
     assert {q.id for q in half.judge} <= {q.id for q in whole.judge}
+
+
+def test_what_is_drawn_is_parted_like_anything_else():
+    queries = [JudgedQuery(f"q{n}", "x") for n in range(1000)]
+    found = split(drawn(queries, 200, 5), 0.5, 5)
+    assert 70 < len(found.tune) < 130
 
 
 def test_a_split_has_about_its_fraction_and_states_its_rule():

@@ -189,9 +189,10 @@ def split(queries: Sequence[JudgedQuery], fraction: float = 0.5, seed: int = SEE
     """
     if not 0 <= fraction <= 1:
         raise BadParameter(f"a fraction lies between 0 and 1, not {fraction}")
-    tune = tuple(q for q in queries if _lot(seed, q.id) < fraction)
+    # Another lot than `drawn` has: the queries of the smallest lots would all be on one side.
+    tune = tuple(q for q in queries if _lot(seed, q.id, "split") < fraction)
     kept = {q.id for q in tune}
-    rule = f"sha256 of (seed {seed}, query id) below {fraction:g} of its range tunes, the rest judges"
+    rule = f"sha256 of (seed {seed}, query id, split) below {fraction:g} of its range tunes, the rest judges"
     return Split(tune, tuple(q for q in queries if q.id not in kept), rule)
 
 
@@ -200,9 +201,9 @@ def drawn(queries: Sequence[JudgedQuery], count: int, seed: int = SEED) -> list[
     return sorted(queries, key=lambda q: (_lot(seed, q.id), q.id))[:count]
 
 
-def _lot(seed: int, query_id: str) -> float:
-    """A number in [0, 1) that depends on nothing but the seed and the id."""
-    return int(content_hash(seed, query_id)[:13], 16) / 16**13
+def _lot(seed: int, query_id: str, *use: str) -> float:
+    """A number in [0, 1) that depends on nothing but the seed, the id and what it is for."""
+    return int(content_hash(seed, query_id, *use)[:13], 16) / 16**13
 
 
 def _elsewhere(chunks: Chunks, found: Mapping[str, str]) -> set[str]:

@@ -77,8 +77,21 @@ def parse(text: str) -> Variant:
     for part in others:
         made = extended(made, _stage(part))
     if knobs:
-        made = _turned(made, knobs)
+        made = _chosen(made, knobs)
     return made.replace(name="+".join(map(str, (first, *others))))
+
+
+def turned(base: Variant, knobs: dict[str, Any]) -> Variant:
+    """The variant with these knobs turned, named by its recipe where the variant's own name is one."""
+    from workbench.retrieval.knobs import with_knobs
+
+    made = with_knobs(base, knobs)
+    try:
+        first, *others = (_part(piece) for piece in split(base.name, "+"))
+        name = "+".join(map(str, (Part(first.name, tuple((dict(first.params) | knobs).items())), *others)))
+        return made.replace(name=name) if parse(name).hash == made.hash else made
+    except BadParameter:
+        return made
 
 
 def extended(base: Variant, stage: Stage) -> Variant:
@@ -115,16 +128,16 @@ def _base(part: Part) -> tuple[Variant, dict[str, Any]]:
     raise BadParameter(f"unknown variant {part.name!r}", do=f"Known: {', '.join(sorted(known))}; {FORM}")
 
 
-def _turned(made: Variant, turned: dict[str, Any]) -> Variant:
-    """The variant with these knobs turned; a fusion may be named without its parameters."""
+def _chosen(made: Variant, given: dict[str, Any]) -> Variant:
+    """The variant with these knobs turned as they are written; a fusion may be named without its parameters."""
     from workbench.retrieval.knobs import knobs, with_knobs
 
     known = knobs(made)
-    for name, value in turned.items():
+    for name, value in given.items():
         if name in known and known[name].kind == "choice":
             found = [c for c in known[name].choices if str(c).lower() == str(value).lower() or str(c).startswith(f"{value}(")]
-            turned[name] = found[0] if len(found) == 1 else value
-    return with_knobs(made, turned)
+            given[name] = found[0] if len(found) == 1 else value
+    return with_knobs(made, given)
 
 
 def _stage(part: Part) -> Stage:
