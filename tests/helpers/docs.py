@@ -135,8 +135,7 @@ def run(command: str) -> tuple[str, int]:
         return _in_process(shlex.split(command)[1:])
     paths = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", command], env={**os.environ, "PATH": paths}, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        ["bash", "-euo", "pipefail", "-c", command], env={**os.environ, "PATH": paths}, text=True, capture_output=True,
     )  # fmt: skip
     return done.stdout + (done.stderr if done.returncode else ""), done.returncode
 

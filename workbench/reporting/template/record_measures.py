@@ -18,7 +18,7 @@ MADE = "pydoc"
 def subject(run: Run) -> Collection:
     """The run's collection, opened once; pydoc is loaded first where this machine does not have it yet."""
     name = run.params["collection"]
-    if name == MADE and name not in [c.name for c in collections()]:
+    if name == MADE and name not in [c.name for c in collections() if c.manifest]:
         from workbench.stores.loader import load
 
         load(MADE, name=name)
