@@ -48,8 +48,16 @@ class MadeCatalog:
         self.terms = {i: DEFAULT.terms(d.text) for i, d in self.docs.items()}
         self.avgdl = sum(map(len, self.terms.values())) / max(self.n, 1) or 1.0
 
-    def df(self, terms: Sequence[str], filters: Any = None) -> dict[str, int]:
-        return {t: sum(t in held for held in self.terms.values()) for t in terms}
+    def df(self, terms: Sequence[str], filters: Any = ()) -> dict[str, int]:
+        return {t: sum(t in self.terms[i] for i in self.admitted(filters)) for t in terms}
+
+    def reading_place(self, point_id: Any, terms: Any, filters: Any, *, all_first: bool, by_term: bool) -> int | None:
+        def step(i: Any) -> int | None:
+            held = [n for n, t in enumerate(terms) if t in self.terms[i]]
+            return None if not held else -1 if all_first and len(held) == len(terms) else held[0] if by_term else 0
+
+        read = sorted((step(i), n, i) for n, i in enumerate(self.admitted(filters)) if step(i) is not None)
+        return next((place for place, (_, _, i) in enumerate(read, 1) if i == point_id), None)
 
     def admits(self, point_id: Any, filters: Mapping[str, Any]) -> bool:
         self.chunks([point_id])

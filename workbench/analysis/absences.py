@@ -97,7 +97,8 @@ def _lexical(collection: Collection, result: Result, channel: Stage, target: Poi
     terms = list(result.evidence["terms"])
     if not terms:
         return Absence(NO_TERM, "lexical", "the query has no terms after the stop list")
-    place = lexical_rank(collection, result.query, channel, terms, target)
+    counts = result.evidence["lexical"].counts
+    place = lexical_rank(collection, result.query, channel, terms, target, counts)
     if place.rank is None:
         return Absence(NO_TERM, "lexical", "it holds none of " + ", ".join(terms))
     policy = channel.get("policy")

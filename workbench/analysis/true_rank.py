@@ -5,7 +5,8 @@ Each is found by exact queries made for an explanation; nothing of the result is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from workbench.registry import Stage
@@ -17,6 +18,12 @@ from workbench.types import PointId, Query
 # target: most targets stand near a limit, and few readings are made of a whole collection.
 _FIRST_DEPTH, _DEEPER = 4096, 16
 
+# Policy to (points with all terms first, the sign of a term's count in the order of terms; 0 reads any term at once).
+_READINGS = {
+    "any_term": (False, 0), "all_terms_then_by_id": (True, 0), "all_terms_then_rarest": (True, 1),
+    "all_terms_then_commonest": (True, -1), "rarest_first": (False, 1),
+}  # fmt: skip
+
 
 class TrueRank(NamedTuple):
     """1-based, None where the order never comes to the target; its score where the order is one of scores."""
@@ -25,8 +32,14 @@ class TrueRank(NamedTuple):
     score: float | None = None
 
 
-def lexical_rank(collection: Collection, query: Query, channel: Stage, terms: Sequence[str], target: PointId) -> TrueRank:
-    """The target's place in the order that a lexical channel's cap or limit cuts: its policy's reading, or BM25."""
+def lexical_rank(
+    collection: Collection, query: Query, channel: Stage, terms: Sequence[str], target: PointId,
+    counts: Mapping[str, int] = MappingProxyType({}),
+) -> TrueRank:  # fmt: skip
+    """The target's place in the order that a lexical channel's cap or limit cuts: its policy's reading, or BM25.
+
+    `counts` are those that the reading was ordered by, where it made any.
+    """
     catalog, policy = collection.stores.catalog, channel.get("policy")
     if not terms:
         return TrueRank(None)
@@ -34,6 +47,8 @@ def lexical_rank(collection: Collection, query: Query, channel: Stage, terms: Se
         return TrueRank(*catalog.bm25_rank(terms, target, query.filters, channel["k1"], channel["b"]))
     if policy is not None and policy.name == "by_bm25":
         return TrueRank(*catalog.bm25_rank(terms, target, query.filters))
+    if policy is not None and policy.name in _READINGS:
+        return TrueRank(_in_reading(collection, query, policy, terms, target, counts))
     if policy is not None:
         return TrueRank(_deepened(collection, target, lambda depth: _read(collection, query, policy, terms, depth)))
     # Any other channel is asked for more of its own list, ids alone.
@@ -53,6 +68,24 @@ def semantic_rank(collection: Collection, query: Query, target: PointId) -> True
     if vector is None:
         return TrueRank(None)
     return TrueRank(*collection.stores.catalog.true_rank(vector, target, query.filters))
+
+
+def _in_reading(
+    collection: Collection, query: Query, policy: Stage, terms: Sequence[str], target: PointId, counts: Mapping[str, int]
+) -> int | None:
+    """One exact query for the place in a reading that goes by all terms, any term, or term by term."""
+    all_first, sign = _READINGS[policy.name]
+    catalog, distinct = collection.stores.catalog, list(dict.fromkeys(terms))
+    ordered = distinct
+    if sign:
+        if not counts:
+            counts = catalog.df(distinct, query.filters)
+            if counted := policy.get("counted"):
+                df = catalog.df(distinct)
+                counts = {t: counts[t] for t in sorted(distinct, key=lambda t: (df[t], distinct.index(t)))[:counted]}
+        chosen = [t for t in distinct if t in counts]
+        ordered = sorted(chosen, key=lambda t: (sign * counts[t], distinct.index(t))) + [t for t in distinct if t not in counts]
+    return catalog.reading_place(target, ordered, query.filters, all_first=all_first and len(distinct) > 1, by_term=bool(sign))
 
 
 def _read(collection: Collection, query: Query, policy: Stage, terms: Sequence[str], cap: int) -> Sequence[PointId]:

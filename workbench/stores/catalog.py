@@ -126,6 +126,18 @@ class Catalog:
         sql, params = _holders(terms, match, filters)
         return self._points(f"{sql} ORDER BY cid LIMIT $limit::BIGINT", {**params, "limit": _limit(limit)})
 
+    def reading_place(
+        self, point_id: PointId, terms: Sequence[str], filters: Filters, *, all_first: bool, by_term: bool
+    ) -> int | None:
+        """The 1-based place of a point in a reading of those that hold any of the terms, each once: the points with
+        all of them first where `all_first`, then term by term in the order given where `by_term`; in point-id order
+        within each. None where it holds no term. Raises UnknownPoint."""
+        admitted, known = where(filters), _known(terms)
+        sql = statement.place_in_reading(statement.reading(statement.admit(admitted.sql)))
+        params = {"terms": known, "need": len(dict.fromkeys(terms)), "all_first": all_first, "by_term": by_term}
+        rows = self._file.rows(sql, {**params, **admitted.params, "cid": int(self._ids.cids([point_id])[0])})
+        return rows[0][0] if rows else None
+
     # -- lexical scores -------------------------------------------------------------------------------------
     def bm25_of(
         self, ids: Sequence[PointId], terms: Sequence[str], k1: float = K1, b: float = B

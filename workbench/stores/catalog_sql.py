@@ -99,6 +99,29 @@ def holders(admitted: str = "") -> str:
     )
 
 
+def reading(admitted: str = "") -> str:
+    """(cid, step) of every admitted chunk that holds a term: the first step of a reading that comes to it.
+
+    Step -1 are the chunks that hold all $need terms, where $all_first; else a term's step is its place in $terms,
+    and with not $by_term all are step 0.
+    """
+    return (
+        "WITH wanted AS MATERIALIZED (SELECT term_id, CASE WHEN $by_term::BOOLEAN THEN place ELSE 0 END AS place FROM dict"
+        " JOIN (SELECT unnest($terms::VARCHAR[]) AS term, unnest(range(len($terms::VARCHAR[]))) AS place) USING (term))"
+        " SELECT cid, CASE WHEN $all_first::BOOLEAN AND count(*) = $need::BIGINT THEN -1 ELSE min(place) END AS step"
+        f" FROM posting JOIN wanted USING (term_id) {admitted} GROUP BY cid"
+    )
+
+
+def place_in_reading(reading: str) -> str:
+    """The 1-based place of the row $cid in a reading: by step, then by cid; no row where it is not in it."""
+    return (
+        f"WITH read AS MATERIALIZED ({reading}), own AS (SELECT step FROM read WHERE cid = $cid::INTEGER)"
+        " SELECT count(*) FROM read, own WHERE read.step < own.step OR (read.step = own.step AND cid <= $cid::INTEGER)"
+        " HAVING count(*) > 0"
+    )
+
+
 def top(scores: str) -> str:
     """The $limit best: score descending, then cid ascending."""
     return f"SELECT cid, score FROM ({scores}) ORDER BY score DESC, cid LIMIT $limit::BIGINT"
