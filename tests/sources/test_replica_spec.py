@@ -14,7 +14,7 @@ from workbench.sources.replica.spec_file import read_incident, scaled
 from workbench.sources.replica.tables import SpecError
 from workbench.text import DEFAULT
 
-INCIDENTS = sorted((project_root() / "data" / "incidents").glob("*.toml"))
+INCIDENTS = sorted((project_root() / "data" / "incidents").glob("adr-*.toml"))
 
 
 @pytest.mark.parametrize(
