@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.analysis.claims import adr_0172_incident, adr_0172_judged
+from workbench.analysis.claims import adr_0172_incident, adr_0172_judged, adr_0172_spread
 from workbench.analysis.claims.subjects import incident
 from workbench.analysis.run import Run
 from workbench.reporting import rank_charts
@@ -29,12 +29,26 @@ def tell_incident(run: Run) -> None:
                   f"The first 50 rows with two lists: {len(rows)} stand above the meeting, which is in one list only.", claims=["A05"])  # fmt: skip
 
 
+def tell_spread(run: Run) -> None:
+    """The ranks over seeds, and how true the composed vectors are."""
+    import polars as pl
+
+    rows = adr_0172_spread.ranks_over_seeds(run)
+    run.chart("seeds", rank_charts.ranks_over_seeds(rows, {q: t.text for q, t in incident(run).queries.items()}),
+              f"Replicas of {adr_0172_spread.SEED_SIZE:,} memories with other seeds: the meeting's rank; a row that no list holds is not drawn.",
+              "How far it depends on chance", claims=["A05", "A09"])  # fmt: skip
+    run.table("fidelity", pl.DataFrame(adr_0172_spread.composed_fidelity(run), infer_schema_length=None),
+              "Filler vectors are composed from real embeddings of their parts; queries, the target and short rows are embedded whole.", claims=["A04"])  # fmt: skip
+
+
 def tell_costs(run: Run) -> None:
     """Rank and payload against the cap; the chance of being read against the size; BM25 against the length."""
     at = incident(run)
     if rows := run.data.get("A12"):
         run.chart("cap", rank_charts.cap_against_payload(rows), "ADR 0005's order with larger caps: what is read, and whether the meeting is.",
                   "What it costs, and what would undo it", claims=["A12"])  # fmt: skip
+    if place := run.data.get("A18"):
+        run.chart("all-common", rank_charts.position_against_cap(**place, label="the meeting"), "Every term common: the points that hold all of them, in the order that the cap cuts.", claims=["A18"])
     if rows := run.data.get("A23"):
         run.chart("size", rank_charts.chance_by_size(rows, at.collection.stores.catalog.n), "Random smaller collections with the meeting in them: the chance that a cap of 256 reads it.", claims=["A23"])
     if rows := run.data.get("A20"):

@@ -81,6 +81,20 @@ def per_list_ranks(rows: Sequence[Mapping[str, Any]], lists: Sequence[str] = ("l
     return (mark + chart).properties(width=WIDE, height=300)
 
 
+def ranks_over_seeds(rows: Sequence[Mapping[str, Any]], queries: Mapping[str, str]) -> Any:
+    """One tick a seed: the target's rank under each variant, a panel a query. Rows: seed, query, variant, rank."""
+    alt = _alt()
+    points = [{**r, "query": queries[r["query"]]} for r in rows if r["rank"] is not None]
+    variants = list(dict.fromkeys(r["variant"] for r in rows))
+    base = alt.Chart(_frame(points)).mark_tick(thickness=2, size=16, opacity=0.7).encode(
+        x=alt.X("rank:Q", **_log("rank of the target (log)", domain=[0.9, 100])),
+        y=alt.Y("variant:N", sort=variants, scale=alt.Scale(domain=variants), title=None),
+        tooltip=["seed", "variant", "rank"],
+    )  # fmt: skip
+    panels = [base.transform_filter(alt.datum.query == text).properties(width=250, height=alt.Step(26), title=text) for text in queries.values()]
+    return alt.hconcat(*panels, spacing=40)
+
+
 def cap_against_payload(rows: Sequence[Mapping[str, Any]]) -> Any:
     """Payload bytes read at each candidate cap, coloured by whether the target is among the candidates."""
     alt = _alt()
@@ -99,6 +113,23 @@ def cap_against_payload(rows: Sequence[Mapping[str, Any]]) -> Any:
             tooltip=["cap", alt.Tooltip("payload", format=".2f"), "the target"],
         )
     ).properties(width=WIDE, height=280)  # fmt: skip
+
+
+def position_against_cap(holding: int, cap: int, position: int, label: str = "the target") -> Any:
+    """The engine's order as one bar: what the cap reads, what it leaves, and where the target stands in it."""
+    alt = _alt()
+    parts = [{"part": "read", "from": 0, "to": min(cap, holding)}, {"part": "left by the cap", "from": min(cap, holding), "to": holding}]
+    bar = alt.Chart(_frame(parts)).mark_bar(height=26, cornerRadius=0).encode(
+        x=alt.X("from:Q", title="place in the engine's order", scale=alt.Scale(domain=[0, holding], nice=False)), x2="to:Q",
+        color=alt.Color("part:N", title=None, scale=alt.Scale(domain=["read", "left by the cap"], range=[ACCENT, "#d7dce3"])),
+        tooltip=["part", "from", "to"],
+    )  # fmt: skip
+    at = alt.Chart(_frame([{"x": position, "label": f"{label}, {position:,}"}])).encode(x="x:Q")
+    align = "right" if position > holding / 2 else "left"
+    mark = at.mark_rule(color="#c1432c", strokeWidth=2) + at.mark_text(
+        align=align, dx=-6 if align == "right" else 6, dy=-24, color="#c1432c"
+    ).encode(text="label:N")
+    return (bar + mark).properties(width=WIDE, height=64)
 
 
 def chance_by_size(rows: Sequence[Mapping[str, Any]], size: int) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from workbench.analysis.claims.adr_0172_spread import seed_range
 from workbench.analysis.claims.subjects import Incident, full_size, incident
 from workbench.analysis.run import Run
 from workbench.analysis.verdict import NOT_MEASURABLE, Measured
@@ -71,7 +72,8 @@ def two_lists_rank(run: Run) -> Measured:
     rank = result.rank_of(at.target)
     eighth = result.fused.scores[7]
     return Measured(
-        {"rank": rank, "lexical_rank": lexical_rank, "eighth_score": round(eighth, 4)},
+        {"rank": rank, "lexical_rank": lexical_rank, "eighth_score": round(eighth, 4),
+         "over_seeds": seed_range(run, TITLE, "two_lists")},
         at.where,
         f"The record's rank is 25 on its own corpus. {len(rows)} rows stand above; {sum(r['semantic'] is not None for r in rows)} "
         "of them stand in both lists. The target stands in the lexical list alone.",
@@ -113,7 +115,7 @@ def second_query(run: Run) -> Measured:
     return Measured(
         {"rank": rank, "in_first_50_before": rank_before is not None and rank_before <= DEEP,
          "rows_in_verbatim_list": len(next(r for r in after.lists if r.name == "verbatim")),
-         "spellings_agree": len(set(lexical.values())) == 1},
+         "spellings_agree": len(set(lexical.values())) == 1, "over_seeds": seed_range(run, SECOND, "adr_0172")},
         at.where, "The record's rank is 29 on its own corpus.",
         data=per_list_ranks(at, after),
     )  # fmt: skip

@@ -48,10 +48,11 @@ def all_common(run: Run) -> Measured:
     at = incident(run, "adr-0172-all-common")
     result = at.search(TITLE, variant("adr_0172", cap=at.spec.lexical_limit), limit=50)
     candidates = result.evidence["lexical"]
-    every = at.collection.stores.points.count(result.evidence["terms"], "all", {})
+    every = [p.id for p in at.collection.stores.points.scroll(result.evidence["terms"], "all", {}, at.collection.stores.catalog.n, fields=())]
     return Measured(
-        {"target_among_candidates": at.target in candidates.ids, "more_hold_every_term_than_the_cap": every > candidates.cap},
-        at.where, f"{every} points hold every term; the cap reads {candidates.cap} of them by point id.",
+        {"target_among_candidates": at.target in candidates.ids, "more_hold_every_term_than_the_cap": len(every) > candidates.cap},
+        at.where, f"{len(every)} points hold every term; the cap reads {candidates.cap} of them by point id.",
+        data={"holding": len(every), "cap": candidates.cap, "position": every.index(at.target) + 1},
     )  # fmt: skip
 
 
