@@ -38,7 +38,7 @@ def test_each_difference_is_told_by_an_explanation_of_that_side(compared, tiny):
             for side in (d.a, d.b):
                 words = shlex.split(side.command)
                 assert words[:3] == ["workbench", "explain", "tiny"] and words[-1] == d.text
-                target, named = int(words[words.index("--target") + 1]), words[words.index("--variant") + 1]
+                target, named = int(words[words.index("--target") + 1].removeprefix("point:")), words[words.index("--variant") + 1]
                 result = collection.search(d.text, named)
                 assert side.told == explained(explain(collection, result, target))
                 assert (side.rank is None) == side.told.startswith("absent")

@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from workbench.retrieval.own import OWN_VARIABLE
 from workbench.types import PointId, Query
 
 
-def explain_command(collection: str, query: Query, target: PointId, variant: str) -> str:
-    """`workbench explain …` for one target under one variant, as a shell takes it; files of one's own go before it."""
-    words = ["workbench", "explain", collection]
-    words += ["--target", str(target), "--variant", variant]
+def explain_command(
+    collection: str, query: Query, target: PointId, variant: str, of: Literal["point", "entity"] = "point"
+) -> str:
+    """`workbench explain …` for a point's or an entity's id under one variant, as a shell takes it; files of one's own
+    go before it."""
+    words = ["workbench", "explain", collection, "--target", f"{of}:{target}", "--variant", variant]
     if query.mode != "hybrid":
         words += ["--mode", query.mode]
     for name, value in query.filters.items():

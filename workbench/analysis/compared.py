@@ -147,7 +147,7 @@ def differences(
                 for n, value, page in zip((a, b), (row["value_a"], row["value_b"]), pages, strict=True)
             ]
             out.append(Difference(row["query_id"], row["text"], metric, row["difference"], target,
-                                  _titles(collection, [target])[target], grades[target], *sides))  # fmt: skip
+                                  titles_of(collection, [target])[target], grades[target], *sides))  # fmt: skip
     return tuple(out)
 
 
@@ -167,7 +167,7 @@ def _side(
     query = Query(row["text"])
     result = collection.search(query, variant, with_chunks=False)
     point = best_row(collection, result.fused.ids, target)
-    titles = _titles(collection, page[:PAGE])
+    titles = titles_of(collection, page[:PAGE])
     told = "not in the collection" if point is None else explained(explain(collection, result, point))
     command = "" if point is None else explain_command(collection.name, query, point, variant.name)
     shown = tuple(Shown(n, d, titles[d], grades.get(d)) for n, d in enumerate(page[:PAGE], 1))
@@ -192,7 +192,7 @@ def _target(grades: Mapping[str, int], pages: Sequence[Sequence[str]]) -> str:
     return min(relevant, key=lambda d: (-moved(d), -grades[d], d))
 
 
-def _titles(collection: Collection, documents: Sequence[str]) -> dict[str, str]:
+def titles_of(collection: Collection, documents: Sequence[str]) -> dict[str, str]:
     """The title of each document, the beginning of its text where it has none, "" where it does not exist."""
     firsts = {d: next(iter(collection.stores.catalog.entity(d)), None) for d in documents}
     points = [p for p in firsts.values() if p is not None]

@@ -94,6 +94,26 @@ def turned(base: Variant, knobs: dict[str, Any]) -> Variant:
         return made
 
 
+def recipe_at(base: Variant, now: str) -> str:
+    """The recipe of `priors.at_time(base, now)`; the variant's own name where that is no recipe, or nothing counts time."""
+    from workbench.retrieval.priors import at_time
+
+    try:
+        parts = [_part(piece) for piece in split(base.name, "+")]
+        kinds = ("variant", *["prior"] * (len(parts) - 1))
+        name = "+".join(str(_with_now(part, kind, now)) for part, kind in zip(parts, kinds, strict=True))
+        return name if parse(name).hash == at_time(base, now).hash else base.name
+    except BadParameter:
+        return base.name
+
+
+def _with_now(part: Part, kind: str, now: str) -> Part:
+    known = entries(kind).get(part.name) or entries("channel").get(part.name)
+    if known is None or "now" not in known.parameters or dict(part.params).get("now"):
+        return part
+    return Part(part.name, tuple((dict(part.params) | {"now": now}).items()))
+
+
 def extended(base: Variant, stage: Stage) -> Variant:
     """The variant with one more list: a channel of one's own, or a prior. Raises BadParameter where its fusion would
     not count it, or where it has it already."""

@@ -1,0 +1,69 @@
+"""`workbench replay` and `workbench tune`: JSON alone where asked, a gate as an exit code, one line a fault."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from workbench.cli import main
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    def ran(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["workbench", *arguments])
+        code = 0
+        try:
+            main()
+        except SystemExit as ended:
+            code = ended.code or 0
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return ran
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "queries.jsonl"
+    path.write_text("".join(json.dumps({"q": t}) + "\n" for t in ("ferry harbour", "green tea", "zzz qqq", "green tea")))
+    return str(path)
+
+
+def test_what_changed_is_told_with_the_command_that_explains_it(tiny, run, log, tmp_path):
+    out = tmp_path / "report"
+    code, said, _ = run("replay", log, "--on", tiny, "--variants", "semantic,lexical_bm25", "--first", "3", "--out", str(out), "--quiet")
+    flat = " ".join(said.split())
+    assert code == 0 and "4 rows, 3 distinct queries, on tiny" in flat and "newly empty" in flat
+    assert "workbench explain tiny --target point:" in said and "not say what was shown" in flat
+    assert {p.name for p in out.iterdir()} == {"index.html", "replay.json", "changes.jsonl"}
+
+
+def test_json_is_alone_and_the_gate_is_an_exit_code(tiny, run, log):
+    arguments = ("replay", log, "--on", tiny, "--first", "3", "--json")
+    code, out, err = run(*arguments, "--variants", "semantic,lexical_bm25", "--most-changed", "1")
+    data = json.loads(out)
+    assert (code, err, data["exit_code"]) == (1, "", 1) and data["pairs"][0]["emptied"] == 1
+    assert data["worst"][0]["emptied"] and data["worst"][0]["reasons"]
+    assert run(*arguments, "--variants", "adr_0172,adr_0172(k=59)", "--most-changed", "1")[0] == 0
+    assert run(*arguments, "--variants", "semantic,lexical_bm25")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("replay", "none.jsonl", "--on", "tiny", "--variants", "adr_0172"), "the log is not there"),
+        (("replay", "LOG", "--on", "nope", "--variants", "adr_0172"), "no collection 'nope'"),
+        (("replay", "LOG", "--on", "tiny", "--variants", "nope"), "unknown variant 'nope'"),
+        (("replay", "LOG", "--on", "tiny", "--variants", "adr_0172", "--map", "text"), "not one ROLE=COLUMN"),
+        (("replay", "LOG", "--on", "tiny", "--variants", "adr_0172", "--shown", "rows"), "must be documents or points"),
+        (("tune", "tiny"), "queries to tune on, 10 are needed"),
+        (("tune", "tiny", "--variant", "semantic"), "has no parameter to tune"),
+        (("tune", "tiny", "--grid", "k"), "not one knob=values"),
+    ],
+)
+def test_what_a_user_can_mend_is_one_line_and_exit_code_2(tiny, run, log, arguments, said):
+    code, out, err = run(*(log if a == "LOG" else a for a in arguments), "--quiet")
+    assert code == 2 and out == "" and said in err and err.count("\n") == 1
