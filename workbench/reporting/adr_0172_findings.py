@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from workbench.analysis.claims.adr_0172_bm25 import LENGTHS
 from workbench.analysis.claims.adr_0172_judged import Trial, question_trials, title_trials
 from workbench.analysis.run import Run
 
@@ -55,7 +56,7 @@ def conditions(run: Run) -> None:
     run.finding(
         "**The three conditions.** *1, ranked full text:* it has come, the engine here ranks by BM25. Followed as worded it puts the "
         f"title {_place(bm25['rank']['bm25_engine'])}"
-        + (f", and loses it from {lost:g} average lengths on" if lost else "")
+        + (_lost(lost) if lost else ", and keeps it at every length swept")
         + f"; as candidate order with the verbatim list kept, {_place(bm25['rank']['bm25_order'])}. "
         f"*2, counts above a tenth:* not on the record's figures (at most {share['record_share_high']:.1%}). "
         f"*3, verbatim pushes better answers out:* {'yes' if pushed['pushes_answers_out_of_real_questions'] else 'not'} on the questions measured."
@@ -63,6 +64,10 @@ def conditions(run: Run) -> None:
         else "**The three conditions.** The third needs judged questions, which are not there.",
         ["A20", "A21", "A22"],
     )
+
+
+def _lost(length: float) -> str:
+    return ", outside the first eight at every length swept" if length == LENGTHS[0] else f", and loses it from {length:g} average lengths on"
 
 
 def _place(rank: int | None) -> str:
