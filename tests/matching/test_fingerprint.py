@@ -26,9 +26,9 @@ def prints(request: RecordedRequest, normal: Normal = NORMAL) -> tuple[str, str]
 
 def with_texts(request: RecordedRequest, change) -> RecordedRequest:
     """The request with every readable text changed."""
-    parts = lambda m: tuple(
-        replace(p, text=change(p.text)) if p.kind in ("text", "result") else p for p in m.parts
-    )  # noqa: E731
+    def parts(m):
+        return tuple(replace(p, text=change(p.text)) if p.kind in ("text", "result") else p for p in m.parts)
+
     turns = tuple(Message(m.role, parts(m)) for m in request.messages)
     return replace(request, messages=turns, system=change(request.system))
 
@@ -148,6 +148,8 @@ def test_any_change_of_meaning_changes_both_fingerprints(request, extra, offered
 def test_parameters_that_are_not_included_leave_the_normalised_fingerprint(request):
     other = replace(request, params={**request.params, "temperature": 1.75, "user": "someone"})
     assert prints(other)[1] == prints(request)[1]
+    every = replace(NORMAL, include_params=("*",))
+    assert prints(other, every)[1] != prints(request, every)[1]
     chosen = replace(NORMAL, include_params=("temperature",))
     assert (
         prints(replace(request, params={"temperature": 0.1}), chosen)[1]

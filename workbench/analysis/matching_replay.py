@@ -8,13 +8,13 @@ another recorded answer: such hits are counted apart, since no matcher could hav
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from workbench.analysis.matching_probe import Probe, probes
 from workbench.analysis.matching_sweep import Cut, Right, Rule, Settled, Tally, cut, settle, tally
 from workbench.matching.cassettes import Recording
-from workbench.matching.generate import Call, Generated
+from workbench.matching.generate import Generated
 from workbench.matching.library import Library
 from workbench.matching.request import Answer
 from workbench.matching.settings import ADR_0003, MatchingSettings
@@ -29,7 +29,8 @@ _KEY = b"replay, the same tags in every run"
 
 @dataclass(frozen=True)
 class Replay:
-    """Probed calls with the truth. `kinds` labels each call; `answerable` says whether a right entry was recorded."""
+    """Probed calls with the truth. `kinds` labels each call; `answerable` says whether a right entry was recorded;
+    `texts` are the calls' last messages, `entry_texts` the entries' (of one library only)."""
 
     name: str
     entries: int
@@ -39,6 +40,7 @@ class Replay:
     same_request: Right
     kinds: Sequence[str]
     texts: Sequence[str] = field(default=(), repr=False)
+    entry_texts: Mapping[int, str] = field(default_factory=dict, repr=False)
 
     @property
     def calls(self) -> int:
@@ -70,12 +72,9 @@ def replay_generated(
     return Replay(
         "generated", len(instance), found, lambda call, entry: instance[entry] == made.asked[call].instance,
         lambda call: made.asked[call].instance in known, lambda call, entry: False,
-        [c.kind for c in made.asked], [_shown(c) for c in made.asked],
+        [c.kind for c in made.asked], [c.request.last_text() for c in made.asked],
+        dict(zip(ids, (c.request.last_text() for c in made.recorded), strict=True)),
     )  # fmt: skip
-
-
-def _shown(call: Call) -> str:
-    return call.request.last_text()
 
 
 def replay_recordings(

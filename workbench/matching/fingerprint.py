@@ -25,6 +25,8 @@ from workbench.types import content_hash
 INCLUDE_PARAMS = ("api", "model", "stream", "tool_choice", "response_format")
 """Parameters whose values must be equal: the ADR leaves the list to the project. `api` and `stream` are the wire
 form that a client can read; the others change what a right answer is."""
+EVERY_PARAM = "*"
+"""In `include_params`: all parameters of the request must be equal."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,8 @@ class Prepared:
     @cached_property
     def params(self) -> dict[str, Any]:
         """The parameters that must be equal, those that are absent left out."""
+        if EVERY_PARAM in self.normal.include_params:
+            return dict(self.request.params)
         return {k: self.request.params[k] for k in self.normal.include_params if k in self.request.params}
 
     @cached_property

@@ -17,9 +17,10 @@ OUTCOME_COLOURS = {
 Rows = Sequence[Mapping[str, Any]]
 
 
-def _outcome_scale() -> Any:
+def _outcome_scale(*only: str) -> Any:
     alt = _alt()
-    return alt.Scale(domain=list(OUTCOME_COLOURS), range=list(OUTCOME_COLOURS.values()))
+    chosen = only or tuple(OUTCOME_COLOURS)
+    return alt.Scale(domain=list(chosen), range=[OUTCOME_COLOURS[o] for o in chosen])
 
 
 def _long(rows: Rows, keys: Sequence[str], outcomes: Sequence[str] = tuple(OUTCOME_COLOURS)) -> list[dict[str, Any]]:
@@ -86,7 +87,7 @@ def served_by_threshold(rows: Rows) -> Any:
         line = alt.Chart(_frame([r for r in lines if r["gates"] == gate])).mark_line(point={"size": 26})
         panels.append((
             area.encode(x=x, y=alt.Y("low:Q", title="share of the calls"), y2="high:Q")
-            + line.encode(x=x, y=alt.Y("share:Q", axis=alt.Axis(format="%")), color=alt.Color("outcome:N", scale=_outcome_scale(), title=None),
+            + line.encode(x=x, y=alt.Y("share:Q", axis=alt.Axis(format="%")), color=alt.Color("outcome:N", scale=_outcome_scale("served right", "served wrong"), title=None),
                           tooltip=["outcome", "threshold", "calls", alt.Tooltip("share", format=".2%")])
         ).properties(width=(WIDE - 120) // len(gates), height=220, title=gate))  # fmt: skip
     return alt.hconcat(*panels).resolve_scale(y="shared")
@@ -147,9 +148,10 @@ def score_by_size(rows: Rows) -> Any:
 def word_tolerance(rows: Rows) -> Any:
     """Dice against the prompt's length with one word added or changed, and the two serve thresholds. Rows: words, one word, Dice."""
     alt = _alt()
-    rules = alt.Chart(_frame([{"y": 0.97, "label": "0.97"}, {"y": 1.0, "label": "1"}])).encode(y="y:Q")
+    scale = alt.Scale(domain=[0.75, 1.01], zero=False)
+    rules = alt.Chart(_frame([{"Dice": 0.97}, {"Dice": 1.0}])).encode(y=alt.Y("Dice:Q", scale=scale))
     line = alt.Chart(_frame([r for r in rows if r["words"] >= 4])).mark_line().encode(
-        x=alt.X("words:Q", title="words in the prompt"), y=alt.Y("Dice:Q", scale=alt.Scale(domain=[0.75, 1.01])),
+        x=alt.X("words:Q", title="words in the prompt"), y=alt.Y("Dice:Q", scale=scale, title="Dice"),
         color=alt.Color("one word:N", title="one word"), tooltip=["words", "one word", alt.Tooltip("Dice", format=".3f")],
     )  # fmt: skip
     return (rules.mark_rule(strokeDash=[4, 3], color=MUTED) + line).properties(width=WIDE, height=240)

@@ -70,7 +70,8 @@ def dice_and_thresholds(run: Run) -> Measured:
     for one, other in TURNED:
         with filled({"first": plain(one)}) as library, filled({"first": plain(one)}, MatchingSettings()) as gated:
             outcome = ask(library, plain(other))
-            found[other] = {"score": outcome.score, "served": outcome.served, "served_with_gates": ask(gated, plain(other)).served}
+            fates = ["served" if found.served else "to review" for found in (outcome, ask(gated, plain(other)))]
+            found[other] = f"{outcome.score}: {fates[0]}; with gates {fates[1]}"
     made = MatchingSettings()
     return Measured(
         {"lowest": min(scores), "highest": max(scores), "serve": made.serve, "review": made.review,
@@ -78,7 +79,7 @@ def dice_and_thresholds(run: Run) -> Measured:
         f"{len(scores):,} random pairs of word lists, and {len(TURNED)} turned questions",
         "A finding: word order and marks are not seen. `man bites dog` scores 1.0 against `dog bites man` and is served at "
         "the strictest threshold there is; so are a turned comparison and another operator. With the gates same_order and "
-        "same_marks, this workbench's default, all three go to review. Read as a multiset: repeats count.",
+        "same_marks, this workbench's default, all three go to review. Read as a multiset: repeats count",
     )  # fmt: skip
 
 

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
-from workbench.analysis.claims.matching_subjects import generated_replay, real_replays, size, where_generated
+from workbench.analysis.claims.matching_subjects import (
+    by_parameters,
+    generated_replay,
+    real_replays,
+    size,
+    where_generated,
+)
 from workbench.analysis.matching_probe import LIKENESS_NAMES
 from workbench.analysis.matching_replay import Replay
 from workbench.analysis.matching_sweep import (
@@ -66,11 +73,13 @@ def hard_negatives(run: Run) -> Measured:
         told, guarded = at.tally(ADR_0003_RULES, kind), at.tally(GATED, kind)
         found[kind], gated[kind] = told.counts["served wrong"], guarded.counts["served wrong"]
         shares += [_row(kind, "as recorded", told), _row(kind, "with gates", guarded)]
+    before, after = at.tally(ADR_0003_RULES), at.tally(GATED)
     return Measured(
-        {**found, "of": {kind: at.tally(ADR_0003_RULES, kind).n for kind in HARD}, "with_order_and_marks_gates": gated},
+        {**found, "with_gates_served_wrong": sum(gated.values()), "right_hits": before.counts["served right"],
+         "right_hits_with_gates": after.counts["served right"]},
         where_generated(run),
-        "At serve 1 the record's settings serve what differs in word order or marks alone. With the gates same_order and "
-        "same_marks nothing is served wrong, and no hit of a right answer is lost.",
+        "At serve 1 the record's settings serve what differs in word order or marks alone. The gates are same_order and "
+        "same_marks. Calls by kind: " + ", ".join(f"{kind} {at.tally(ADR_0003_RULES, kind).n}" for kind in HARD),
         data={"rows": shares, "examples": _examples(at)},
     )  # fmt: skip
 
@@ -83,14 +92,13 @@ def _examples(at: Replay, each: int = 2) -> list[dict[str, Any]]:
     """Changed questions with the score of the entry that they are near, by each likeness."""
     shown = []
     for kind in HARD:
-        for call in [i for i, k in enumerate(at.kinds) if k == kind][:each]:
-            best = Rule().near(at.probes[call])
-            cosine = Rule("cosine").near(at.probes[call])
-            if best:
-                shown.append({"kind": kind, "asked": at.texts[call][:160], "Dice": round(best[0].scores["dice_multiset"], 3),
-                              "Dice of pairs": round(best[0].scores["dice_bigrams"], 3),
-                              "cosine": round(cosine[0].scores["cosine"], 3) if cosine else None,
-                              "gates broken": ", ".join(sorted(g for g in best[0].broken if g.startswith("same_")))})  # fmt: skip
+        new = (i for i, k in enumerate(at.kinds) if k == kind and not at.answerable(i) and at.probes[i].lexical)
+        for call in islice(new, each):
+            best = Rule().near(at.probes[call])[0]
+            cosine = {n.entry: n.scores["cosine"] for n in at.probes[call].semantic}.get(best.entry)
+            shown.append({"kind": kind, "asked": at.texts[call][:120], "recorded": at.entry_texts[best.entry][:120],
+                          "Dice": round(best.scores["dice_multiset"], 3), "Dice of pairs": round(best.scores["dice_bigrams"], 3),
+                          "cosine": None if cosine is None else round(cosine, 3), "broken": ", ".join(sorted(best.broken))})  # fmt: skip
     return shown
 
 
@@ -103,18 +111,20 @@ def tuning(run: Run) -> Measured:
             for name, at in replays.items() for likeness in LIKENESS_NAMES for label, gates in GATE_SETS.items()]  # fmt: skip
     own = generated_replay(run)
     return Measured(
-        {"served_wrong_at_the_defaults": defaults["generated"]["served wrong"], "defaults": defaults,
-         "clean_dice": {name: _clean(at.cut("dice_multiset")) for name, at in replays.items()},
-         "clean_dice_with_gates": {name: _clean(at.cut("dice_multiset", GATED[0].gates)) for name, at in replays.items()},
-         "judged_elsewhere": _judged_elsewhere(replays)},
+        {"served_wrong_at_the_defaults": defaults["generated"]["served wrong"],
+         "at_the_defaults": {name: _told(d) for name, d in defaults.items()},
+         "clean_threshold": {name: _clean(at.cut("dice_multiset")) for name, at in replays.items()},
+         "clean_threshold_with_gates": {name: _clean(at.cut("dice_multiset", GATED[0].gates)) for name, at in replays.items()}},
         f"{where_generated(run)}; " + ("; ".join(f"{n}: {a.entries} entries, {a.calls:,} calls" for n, a in real.items()) or "no real recordings"),
-        "Right: the same template instance, or the same recorded answer after scrubbing. A clean threshold served nothing wrong; "
-        "its bound is one-sided, 95 %, exact. Real models answer the same request differently, which is counted apart. "
-        + "; ".join(absent),
-        data={"cuts": cuts, "serve": [_swept(n, a, Rule(serve=t, gates=g), t, name) for n, a in replays.items() for name, g in _LINES for t in SERVE_STEPS],
+        "Right: the same template instance, or the same recorded answer after scrubbing; a model's other answer to the same "
+        "request is counted apart. A clean threshold of Dice served nothing wrong; its bound is one-sided, 95 %, exact; the "
+        "gates are order and marks" + "".join(f"; {reason}" for reason in absent),
+        data={"cuts": cuts, "parameters": by_parameters(run), "elsewhere": _judged_elsewhere(replays),
+              "serve": [_swept(n, a, Rule(serve=t, gates=g), t, name) for n, a in replays.items() for name, g in _LINES for t in SERVE_STEPS],
               "review": [_swept(n, a, Rule(review=t), t, "no gate") for n, a in replays.items() for t in REVIEW_STEPS],
               "embedding": [_swept("generated", own, Rule("cosine", t, 0.75, g), t, f"cosine, {name}") for name, g in _LINES for t in SERVE_STEPS],
-              "defaults": [{"recordings": n, **{k: v for k, v in d.items() if not isinstance(v, list | dict)}} for n, d in defaults.items()]},
+              "defaults": [{"recordings": n, **{k: v for k, v in d.items() if not isinstance(v, list | dict)}} for n, d in defaults.items()],
+              "tiers": [{"recordings": n, "tier": tier, "outcome": outcome, "calls": k} for n, d in defaults.items() for (tier, outcome), k in d["by_tier"].items()]},
     )  # fmt: skip
 
 
@@ -129,20 +139,25 @@ def _defaults(at: Replay) -> dict[str, Any]:
         "calls": told.n, **told.counts, "wrong_interval": [round(wrong.low, 5), round(wrong.high, 5)],
         "candidates": told.load, "useful reviews": told.useful, "misses that had a right entry": told.lost,
         "reviews with embeddings": embedded.counts["review"], "useful with embeddings": embedded.useful,
-        "by_tier": {f"{tier}, {outcome}": n for (tier, outcome), n in sorted(told.tiers.items())},
+        "by_tier": dict(sorted(told.tiers.items())),
     }  # fmt: skip
 
 
-def _clean(found: Cut) -> dict[str, Any]:
+def _told(found: dict[str, Any]) -> str:
+    low, high = found["wrong_interval"]
+    return (f"of {found['calls']:,}: {found['served right']} right, {found['served wrong']} wrong ({low:.1%} to {high:.1%}), "
+            f"{found['same request, other answer']} the same request with another answer, {found['review']} to review, {found['missed']} missed")  # fmt: skip
+
+
+def _clean(found: Cut) -> str:
     if found.clean is None:
-        return {"threshold": None, "served": 0, "of_calls": found.calls}
-    return {"threshold": round(found.clean, 4), "served": found.clean_served, "of_calls": found.calls,
-            "wrong_at_most": round(found.clean_bound, 4)}  # fmt: skip
+        return f"none of {found.calls:,} calls that reach it"
+    return f"{found.clean:.3f}: {found.clean_served} of {found.calls:,} calls that reach it, wrong at most {found.clean_bound:.1%}"
 
 
-def _judged_elsewhere(replays: dict[str, Replay]) -> dict[str, Any]:
+def _judged_elsewhere(replays: dict[str, Replay]) -> list[dict[str, Any]]:
     """The clean threshold of one set of recordings, tried on the others: served right and wrong there."""
-    found = {}
+    found = []
     for name, at in replays.items():
         for label, gates in (("no gate", ()), ("order and marks", GATED[0].gates)):
             chosen = at.cut("dice_multiset", gates).clean
@@ -151,7 +166,8 @@ def _judged_elsewhere(replays: dict[str, Replay]) -> dict[str, Any]:
             for other, there in replays.items():
                 if other != name:
                     right, wrong = there.cut("dice_multiset", gates).at(chosen)
-                    found[f"{name} → {other}, {label}"] = {"threshold": round(chosen, 4), "right": right, "wrong": wrong}
+                    found.append({"chosen on": name, "gates": label, "threshold": round(chosen, 4), "tried on": other,
+                                  "served right": right, "served wrong": wrong})  # fmt: skip
     return found
 
 

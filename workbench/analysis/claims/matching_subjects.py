@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from workbench.analysis.matching_replay import Replay, by_file, by_time, replay_generated, replay_recordings
+from workbench.analysis.matching_sweep import ADR_0003_RULES
 from workbench.analysis.run import Run
 from workbench.matching.cassettes import Recording, read
 from workbench.matching.embedder import TailEncoder, open_encoder
@@ -81,6 +83,26 @@ def real_replays(run: Run) -> tuple[dict[str, Replay], list[str]]:
         return found, absent
 
     return run.once("real replays", replayed)
+
+
+PARAMS = {"none": (), "this workbench's five": ADR_0003.include_params, "all": ("*",)}
+"""What `include_params` can be; the record leaves it to the project and says no default."""
+
+
+def by_parameters(run: Run) -> list[dict[str, Any]]:
+    """The record's defaults on real calls held out by file, with more and more parameters that must be equal."""
+    rows = []
+    for archive in CASSETTES:
+        calls = recordings(run, archive)
+        for label, names in PARAMS.items() if isinstance(calls, list) else ():
+            at = replay_recordings(archive, by_file(calls), settings=replace(ADR_0003, include_params=names))
+            told = at.tally(ADR_0003_RULES)
+            rows.append({"recordings": archive.removeprefix("cassettes-"), "parameters that must be equal": label,
+                         "served right": told.counts["served right"], "served wrong": told.counts["served wrong"],
+                         "wrong by normalised": told.tiers.get(("normalised", "served wrong"), 0),
+                         "exact, same answer": told.tiers.get(("exact", "served right"), 0),
+                         "exact, other answer": told.tiers.get(("exact", "same request, other answer"), 0)})  # fmt: skip
+    return rows
 
 
 def filled(texts: dict[str, Any], settings: MatchingSettings = ADR_0003, **options: Any) -> Library:
