@@ -67,3 +67,14 @@ def test_json_is_alone_and_the_gate_is_an_exit_code(tiny, run, log):
 def test_what_a_user_can_mend_is_one_line_and_exit_code_2(tiny, run, log, arguments, said):
     code, out, err = run(*(log if a == "LOG" else a for a in arguments), "--quiet")
     assert code == 2 and out == "" and said in err and err.count("\n") == 1
+
+
+def test_two_judges_are_compared(run, tmp_path):
+    (tmp_path / "a.qrels").write_text("q 0 x 2\nq 0 y 0\nq 0 z 1\n")
+    (tmp_path / "b.qrels").write_text("q 0 x 0\nq 0 y 0\nq 0 w 1\n")
+    judges = str(tmp_path / "a.qrels"), str(tmp_path / "b.qrels")
+    code, out, _ = run("agreement", *judges)
+    assert code == 0 and "2 pairs judged by both, 50% equal" in out and "2 against 0: query q, document x" in out
+    code, out, err = run("agreement", *judges, "--json")
+    assert json.loads(out)["table"] == [{"a": 0, "b": 0, "pairs": 1}, {"a": 2, "b": 0, "pairs": 1}] and err == ""
+    assert run("agreement", judges[0], "none.qrels")[0] == 2
