@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from workbench.analysis.languages import language_of
 from workbench.retrieval.derived import title_shaped
 from workbench.sources.source import JudgedQuery
 from workbench.text import DEFAULT, Tokenizer, verbatim_key
@@ -15,13 +16,15 @@ LENGTHS = ((1, "1"), (2, "2-3"), (4, "4-7"), (8, "8-15"), (16, "16 or more"))
 
 def attributes_of(text: str, tokenizer: Tokenizer = DEFAULT) -> dict[str, str | bool]:
     """`terms` (how many, as a label: "0" means that only stop words or marks were typed), `has_digits`,
-    `question` (ends with a question mark), `title_shaped` (as the third list of ADR 0172 has it), `ascii`."""
+    `question` (ends with a question mark), `title_shaped` (as the third list of ADR 0172 has it), `language` (as
+    `languages` tells it), `ascii`."""
     count = len(tokenizer.query_terms(text))
     return {
         "terms": next((label for least, label in reversed(LENGTHS) if count >= least), "0"),
         "has_digits": any(c.isdigit() for c in text),
         "question": text.rstrip().endswith(("?", "？")),
         "title_shaped": title_shaped(text),
+        "language": language_of(text),
         "ascii": text.isascii(),
     }
 

@@ -17,6 +17,10 @@ DEPTH = 100
 """Documents kept a query: as deep as recall@100 looks."""
 
 
+PAYLOAD_ENGINES = ("qdrant", "http")
+"""The engines whose rows cross a wire with their payload: Qdrant, and an endpoint of one's own."""
+
+
 @dataclass(frozen=True, slots=True)
 class VariantRuns:
     """`runs`: variant to query id to document ids, best first. `costs`: a row a variant with p50_ms and p95_ms of
@@ -73,7 +77,7 @@ def _cost(name: str, results: Sequence[Result]) -> dict[str, Any]:
         "p50_ms": float(np.percentile(ms, 50)),
         "p95_ms": float(np.percentile(ms, 95)),
         "calls": float(np.mean([sum(bool(s.engine) for s in r.spans) for r in results])),
-        "payload_bytes": float(np.mean([sum(s.bytes for s in r.spans if s.engine == "qdrant") for r in results])),
+        "payload_bytes": float(np.mean([sum(s.bytes for s in r.spans if s.engine in PAYLOAD_ENGINES) for r in results])),
     }
 
 
