@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,9 +85,13 @@ class Rrf(Law):
         counted = {n: ranks for n, (ranks, _) in lists.items() if self._weight(n)}
         if not counted:
             return np.full(len(next(iter(lists.values()))[0]), -np.inf)
-        parts = [np.where(r > 0, self._weight(n) / (self.fusion["k"] + np.maximum(r, 1)), 0.0) for n, r in counted.items()]
-        held = np.logical_or.reduce([r > 0 for r in counted.values()])
-        return np.where(held, np.sum(parts, axis=0), -np.inf)
+        total = np.zeros(len(next(iter(counted.values()))))
+        held = np.zeros(len(total), bool)
+        for name, ranks in counted.items():
+            total += _shares(self.fusion["k"], self._weight(name), len(ranks))[ranks]
+            held |= ranks > 0
+        total[~held] = -np.inf
+        return total
 
     def difference(self, knob: str, target: Row, rival: Row) -> Polynomial:
         if knob == "k":
@@ -259,6 +264,14 @@ def law_of(fusion: Stage, lexical_top: float = 1.0) -> Law | None:
     if made is MaxMin:
         return MaxMin(fusion, lexical_top)
     return made(fusion) if made else None
+
+
+@lru_cache(maxsize=32)
+def _shares(k: float, weight: float, most: int) -> np.ndarray:
+    """weight / (k + rank) of every rank up to `most`; 0 at 0, which is no rank."""
+    shares = np.zeros(most + 1)
+    shares[1:] = weight / (k + np.arange(1, most + 1))
+    return shares
 
 
 def _without_verbatim(row: Row) -> Row:

@@ -61,6 +61,8 @@ class Curve:
             return near
         further = max(abs(near - now) / 2, max(abs(near), abs(now)) / 20)
         low, high = sorted((near, near + further if near > now else near - further))
+        if low <= 0 < near:
+            low = double(1)  # nothing at all is another thing than a little
         return plainest(max(low, self.value(run.first)), min(high, self.value(run.last)), near)
 
     @property
@@ -71,6 +73,8 @@ class Curve:
     def words(self, piece: Piece) -> str:
         """Where a piece lies, in words."""
         low, high = self.value(piece.first), self.value(piece.last)
+        if self.kind == "real" and piece.first == 1:
+            return "above 0" if piece.last == self.pieces[-1].last else f"above 0, to {high:g}"
         if piece.last == self.pieces[-1].last and not self.ended:
             return f"from {low:g} up" if piece.first != self.pieces[0].first else "everywhere"
         return f"at {low:g}" if low == high else f"from {low:g} to {high:g}"

@@ -7,6 +7,7 @@ it is a count of the rows that stay.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -48,6 +49,7 @@ class ListColumns:
         self._priors = {r.name for stage, r in zip(derived, deep.lists[len(channels) :], strict=True) if stage.kind == PRIOR}
         own = [r for stage, r in zip(channels, deep.lists, strict=False) if stage in chosen.own]
         self._own = np.isin(np.arange(len(self.ids)), [self.index[i] for r in own for i in r.ids])
+        self._last: dict[str, tuple[Any, tuple[np.ndarray, np.ndarray]]] = {}  # of one cut only its own lists change
         self.lexical = self._positions(deep, "lexical")
         self.semantic = self._positions(deep, "semantic")
         self.cosines = np.sort(next((np.array(r.scores) for r in deep.lists if r.name == "semantic"), np.zeros(0)))[::-1]
@@ -82,15 +84,19 @@ class ListColumns:
         near = self.semantic <= setting.semantic
         if np.isfinite(setting.floor):
             near &= self._scores.get("semantic", np.full(len(self.ids), -np.inf)) >= setting.floor
-        keep = {"lexical": read, "semantic": near, **dict.fromkeys(self.derived.values(), read | near)}
+        both = setting.lexical, setting.semantic, setting.floor
+        keep = {"lexical": (read, both[:1]), "semantic": (near, both[1:]), **dict.fromkeys(self.derived.values(), (read | near, both))}
         # A prior values what any channel found, one of one's own too.
-        keep |= dict.fromkeys(self._priors, read | near | self._own)
+        keep |= dict.fromkeys(self._priors, (read | near | self._own, both))
         out = {}
         for name, order in self._order.items():
-            kept = keep.get(name, np.ones(len(self.ids), bool))[order]
-            ranks = np.zeros(len(self.ids), dtype=np.int64)
-            ranks[order] = np.where(kept, np.cumsum(kept), 0)
-            out[name] = (ranks, self._scores[name])
+            kept, key = keep.get(name, (np.ones(len(self.ids), bool), ()))
+            if self._last.get(name, (None,))[0] != key:
+                ranks = np.zeros(len(self.ids), dtype=np.int64)
+                held = kept[order]
+                ranks[order] = np.where(held, np.cumsum(held), 0)
+                self._last[name] = key, (ranks, self._scores[name])
+            out[name] = self._last[name][1]
         return out
 
     def rank(self, columns: Columns, target: PointId) -> int | None:

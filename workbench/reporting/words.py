@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,6 +30,8 @@ def value_text(value: Any) -> str:
         return "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, float) and 0 < value < sys.float_info.min:
+        return "just above 0"  # the smallest double is no number that a person reads
     return number_text(value) if isinstance(value, int | float) else str(value)
 
 
