@@ -23,6 +23,11 @@ _LAZY = {
     "Variant": "workbench.retrieval.variant",
     "variant": "workbench.retrieval.variant",
     "explain": "workbench.analysis.explain",
+    "compare": "workbench.analysis.compared:compare_variants",
+    "tune": "workbench.analysis.tuning",
+    "replay": "workbench.analysis.replay",
+    "judge": "workbench.reporting.judging_widget",
+    "channel": "workbench.retrieval.own",
 }
 
 __all__ = sorted([*_LAZY, "__version__"])
@@ -30,7 +35,8 @@ __all__ = sorted([*_LAZY, "__version__"])
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
-        return getattr(import_module(_LAZY[name]), name)
+        module, _, called = _LAZY[name].partition(":")
+        return getattr(import_module(module), called or name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from workbench.analysis.canonical import plain
 from workbench.analysis.compared import titles_of
 from workbench.analysis.metrics import mean
 from workbench.analysis.overlap import PAGE, first_difference, overlap_at, rbo
-from workbench.analysis.query_log import Log, Logged
+from workbench.analysis.query_log import Log, Logged, read_log
 from workbench.analysis.replay_reasons import Reason, reasons_of
 from workbench.analysis.runs import PAYLOAD_ENGINES, search_seconds
 from workbench.errors import BadParameter, WorkbenchError
@@ -141,16 +142,17 @@ def change_row(change: Change) -> dict[str, Any]:
 
 
 def replay(
-    collection: str | Collection, log: Log, variants: Sequence[str | Variant], *, first: int = PAGE, shown: str = DOCUMENTS,
+    collection: str | Collection, log: Log | str | Path, variants: Sequence[str | Variant], *, first: int = PAGE, shown: str = DOCUMENTS,
     explained: int = EXPLAINED, progress: Callable[[int, int], None] | None = None,
 ) -> Replayed:  # fmt: skip
-    """Run every distinct query of a log through the variants. Stages that variants share run once a query; a stage that
+    """Run every distinct query of a log, as read or by its path, through the variants. Stages that variants share run once a query; a stage that
     counts from the newest row (`now=""`) counts from the query's own time where the log has one.
 
     `explained` changes of each pair get their reasons. `shown`: whether the log's ids are documents' or points'. A query that a variant refuses counts as failed there and
     stops nothing. Raises BadParameter for an unknown variant.
     """
     chosen = distinct_variants(variants)
+    log = log if isinstance(log, Log) else read_log(log)
     if shown not in (DOCUMENTS, POINTS) or first < 1:
         raise BadParameter(f"shown {shown!r} must be {DOCUMENTS} or {POINTS}, and first {first} at least 1")
     with nullcontext(collection) if isinstance(collection, Collection) else open_collection(collection) as opened:
