@@ -6,7 +6,7 @@ they break. `settle` in matching_sweep reads probes and never searches.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.matching.fingerprint import Prepared, shape_differences
@@ -33,7 +33,8 @@ class Near:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One call against one library. `lexical` are the index's proposals, `semantic` the nearest by cosine."""
+    """One call against one library. `lexical` are the index's proposals, `semantic` the nearest by cosine; both are
+    empty where exact or normalised answers."""
 
     exact: int | None
     normalised: int | None
@@ -43,37 +44,32 @@ class Probe:
 
 def probes(
     library: Library, requests: Iterable[RecordedRequest], *, encoder: Encoder | None = None, proposals: int = 10,
-    index: Fts5Index | None = None,
+    gates: Sequence[str] = tuple(GATES),
 ) -> list[Probe]:  # fmt: skip
     """Each request probed against the library, in order; without an encoder there are no semantic proposals."""
-    ranker = index or Fts5Index(common_share=1.0)
     asked = [library.normal.prepare(r) for r in requests]
     semantic = _nearest(library, asked, encoder, proposals) if encoder is not None else [{}] * len(asked)
-    return [_probe(library, ask, ranker, proposals, near) for ask, near in zip(asked, semantic, strict=True)]
+    return [_probe(library, ask, proposals, near, gates) for ask, near in zip(asked, semantic, strict=True)]
 
 
 def _probe(
-    library: Library, ask: Prepared, index: Fts5Index, proposals: int, cosines: Mapping[int, float]
+    library: Library, ask: Prepared, proposals: int, cosines: Mapping[int, float], gates: Sequence[str]
 ) -> Probe:
     exact, equal = library.exact(ask.exact), library.normalised(ask.normalised)
-    raw = dict(index.ranked(library.db, ask.words, ask.speakers, proposals))
+    if exact or equal:  # answered before any tier compares
+        return Probe(exact[0] if exact else None, equal[0] if equal else None, (), ())
+    raw = dict(Fts5Index(common_share=1.0).ranked(library.db, ask.words, ask.speakers, proposals))
     held = library.compared([*raw, *(e for e in cosines if e not in raw)])
     broken = {
-        entry: frozenset(
-            (*shape_differences(ask.shape, shape), *broken_gates(tuple(GATES), ask.compared, text))
-        )
+        entry: frozenset((*shape_differences(ask.shape, shape), *broken_gates(gates, ask.compared, text)))
         for entry, (text, shape) in held.items()
     }
     lexical = tuple(
-        Near(
-            entry,
-            {n: f(ask.words, held[entry][0].words) for n, f in LIKENESSES.items()} | {"bm25": score},
-            broken[entry],
-        )
+        Near(entry, {n: f(ask.words, held[entry][0].words) for n, f in LIKENESSES.items()} | {"bm25": score}, broken[entry])
         for entry, score in raw.items()
-    )
+    )  # fmt: skip
     semantic = tuple(Near(entry, {COSINE: score}, broken[entry]) for entry, score in cosines.items())
-    return Probe(exact[0] if exact else None, equal[0] if equal else None, lexical, semantic)
+    return Probe(None, None, lexical, semantic)
 
 
 def _nearest(

@@ -18,6 +18,7 @@ from workbench.matching.generate import Generated
 from workbench.matching.library import Library
 from workbench.matching.request import Answer
 from workbench.matching.settings import ADR_0003, MatchingSettings
+from workbench.matching.similarity import GATES
 from workbench.matching.vectors import Encoder
 
 FOLDS = 4
@@ -79,22 +80,24 @@ def replay_generated(
 
 def replay_recordings(
     name: str, splits: Iterable[tuple[Sequence[Recording], Sequence[Recording]]], *,
-    encoder: Encoder | None = None, settings: MatchingSettings = ADR_0003,
+    encoder: Encoder | None = None, settings: MatchingSettings = ADR_0003, gates: Sequence[str] = tuple(GATES),
 ) -> Replay:  # fmt: skip
     """Real recordings: for each (recorded, asked) split a library of its own; the calls of all splits together."""
     found: list[Probe] = []
     truth: list[tuple[str, dict[int, set[str]], dict[int, object], object]] = []
     texts: list[str] = []
     entries = 0
+    meaning = _Meanings()
     for recorded, asked in splits:
         with Library(settings=settings, key=_KEY) as library:
-            ids = library.record_many((r.request, r.answer, r.file, r.number) for r in recorded)
+            # The wire form of an answer says nothing about what is right, and takes longest to redact.
+            ids = library.record_many((r.request, Answer(r.answer.text, r.answer.calls), r.file, r.number) for r in recorded)
             answers: dict[int, set[str]] = {}
             for entry, recording in zip(ids, recorded, strict=True):
-                answers.setdefault(entry, set()).add(_meaning(library, recording.answer))
+                answers.setdefault(entry, set()).add(meaning.of(library, recording.answer))
             params = {entry: dict(library.request(entry).params) for entry in answers}
-            found += probes(library, (r.request for r in asked), encoder=encoder)
-            truth += [(_meaning(library, r.answer), answers, params, dict(r.request.params)) for r in asked]
+            found += probes(library, (r.request for r in asked), encoder=encoder, gates=gates)
+            truth += [(meaning.of(library, r.answer), answers, params, dict(r.request.params)) for r in asked]
             entries += len(answers)
         texts += [r.request.last_text() for r in asked]
 
@@ -113,8 +116,19 @@ def replay_recordings(
     return Replay(name, entries, found, right, answerable, same_request, ["recorded"] * len(found), texts)
 
 
-def _meaning(library: Library, answer: Answer) -> str:
-    return library.normal.scrubbing.apply(library.normal.redaction.answer(answer).meaning)
+class _Meanings:
+    """What an answer says once redacted and scrubbed; each computed once for all splits."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+
+    def of(self, library: Library, answer: Answer) -> str:
+        said = answer.meaning
+        if said not in self._known:
+            normal = library.normal
+            clean = normal.redaction.answer(Answer(answer.text, answer.calls)).meaning
+            self._known[said] = normal.scrubbing.apply(clean)
+        return self._known[said]
 
 
 def by_file(

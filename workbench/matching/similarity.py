@@ -80,7 +80,7 @@ def same_numbers(a: Compared, b: Compared) -> bool:
 
 
 def _has_digit(word: str) -> bool:
-    return any(c.isdigit() for c in word)
+    return not word.isalpha() and any(c.isdigit() for c in word)
 
 
 def same_content_words(a: Compared, b: Compared) -> bool:

@@ -32,7 +32,7 @@ def tell_thresholds(run: Run) -> None:
     if not (data := run.data.get("C14")):
         return
     run.chart("defaults", charts.outcomes_by_recordings(data["defaults"]), f"The record's defaults on every set of recordings. {REAL_WORDS}", "Is the threshold right?", claims=["C14"])
-    names = [n for n in dict.fromkeys(r["recordings"] for r in data["serve"]) if "by time" not in n and "another" not in n]
+    names = list(dict.fromkeys(r["recordings"] for r in data["serve"]))
     for name in names:
         rows = [r for r in data["serve"] if r["recordings"] == name]
         run.chart(f"serve-{_slug(name)}", charts.served_by_threshold(rows), f"Serve threshold over Dice, {name}: {rows[0]['calls']:,} calls. The band is the 95 % interval of what is served wrong.", claims=["C14"])
@@ -40,8 +40,7 @@ def tell_thresholds(run: Run) -> None:
     for name in names:
         rows = [r for r in data["cuts"] if r["recordings"] == name]
         run.chart(f"clean-{_slug(name)}", charts.clean_cuts(rows), f"How many calls could be served without a single wrong one, and from which score on: {name}, {rows[0]['calls']:,} calls that exact and normalised leave.", claims=["C14", "C15"])
-    own = [r for r in data["review"] if r["recordings"] == "generated"]
-    run.chart("review", charts.review_by_threshold(own), "Review threshold, generated: the reviewer's load, and how much of it helps.", claims=["C14", "C17"])
+    run.chart("review", charts.review_by_threshold(data["review"]), "Review threshold, generated: the reviewer's load, and how much of it helps.", claims=["C14", "C17"])
     run.table("elsewhere", _frame(data["elsewhere"]), "The lowest threshold of Dice that served nothing wrong in one set of recordings, tried on the others.", claims=["C14"])
     if data["parameters"]:
         run.table("parameters", _frame(data["parameters"]), "What include_params decides on real calls. The last two columns are the model's own change of mind: the same request, recorded twice.", claims=["C05", "C14"])

@@ -107,8 +107,9 @@ def tuning(run: Run) -> Measured:
     real, absent = real_replays(run)
     replays = {"generated": generated_replay(run), "generated, another seed": generated_replay(run, 1), **real}
     defaults = {name: _defaults(at) for name, at in replays.items()}
+    drawn = {n: a for n, a in replays.items() if "by time" not in n and "another" not in n}
     cuts = [_cut_row(name, at.cut(likeness, gates), label)
-            for name, at in replays.items() for likeness in LIKENESS_NAMES for label, gates in GATE_SETS.items()]  # fmt: skip
+            for name, at in drawn.items() for likeness in LIKENESS_NAMES for label, gates in GATE_SETS.items()]  # fmt: skip
     own = generated_replay(run)
     return Measured(
         {"served_wrong_at_the_defaults": defaults["generated"]["served wrong"],
@@ -120,8 +121,8 @@ def tuning(run: Run) -> Measured:
         "request is counted apart. A clean threshold of Dice served nothing wrong; its bound is one-sided, 95 %, exact; the "
         "gates are order and marks" + "".join(f"; {reason}" for reason in absent),
         data={"cuts": cuts, "parameters": by_parameters(run), "elsewhere": _judged_elsewhere(replays),
-              "serve": [_swept(n, a, Rule(serve=t, gates=g), t, name) for n, a in replays.items() for name, g in _LINES for t in SERVE_STEPS],
-              "review": [_swept(n, a, Rule(review=t), t, "no gate") for n, a in replays.items() for t in REVIEW_STEPS],
+              "serve": [_swept(n, a, Rule(serve=t, gates=g), t, name) for n, a in drawn.items() for name, g in _LINES for t in SERVE_STEPS],
+              "review": [_swept("generated", own, Rule(review=t), t, "no gate") for t in REVIEW_STEPS],
               "embedding": [_swept("generated", own, Rule("cosine", t, 0.75, g), t, f"cosine, {name}") for name, g in _LINES for t in SERVE_STEPS],
               "defaults": [{"recordings": n, **{k: v for k, v in d.items() if not isinstance(v, list | dict)}} for n, d in defaults.items()],
               "tiers": [{"recordings": n, "tier": tier, "outcome": outcome, "calls": k} for n, d in defaults.items() for (tier, outcome), k in d["by_tier"].items()]},
