@@ -216,6 +216,20 @@ def test_a_fusion_of_ones_own_is_answered_by_running_it():
         del registry._REGISTRY["fusion"]["last_first"]
 
 
+def test_a_list_of_ones_own_has_a_weight_that_is_solved_like_ours():
+    from workbench.types import Ranking
+
+    put("channel", "mine", lambda query, ctx: Ranking("mine", (7, 6), (2.0, 1.0)))
+    chosen = FOUR.replace(own=(make("channel", "mine", {}),), derived=())
+    collection = made_collection(ROWS)
+    frozen = freeze(collection, Query("red"), chosen, depth=8)
+    first = {c.knob: c for c in counterfactuals(frozen, 7, first=1)}["weight.mine"]
+    assert first.verdict == "found" and first.value > 1
+    for value, wanted in ((first.value, 1), (nextafter(first.value, 0), 2)):
+        rank = collection.search("red", with_knobs(chosen, {"weight.mine": value})).rank_of(7)
+        assert rank == wanted or (wanted == 2 and rank > 1)
+
+
 def test_answers_that_help_come_first_and_the_one_that_moves_the_fewest_leads():
     frozen = freeze(made_collection(ROWS), Query("red blue"), FOUR, depth=8)
     found = counterfactuals(frozen, frozen.replay(FOUR).fused.ids[2], first=2)

@@ -52,7 +52,9 @@ def knobs(spec: str | Variant, mode: Mode = "hybrid") -> dict[str, Knob]:
                           choices=tuple(_third_lists(chosen))))  # fmt: skip
         found.append(Knob("fusion", "choice", _text(fusion), "how the lists become one", choices=tuple(fusions(chosen))))
         lists = [n for n in ("lexical", "semantic") if getattr(chosen, n) is not None]
-        found += _fusion(fusion, [*lists, *(s.name for s in (*chosen.own, *derived))])
+        # An endpoint's list bears the name that it is given.
+        own = [s.get("name") or s.name for s in chosen.own]
+        found += _fusion(fusion, [*lists, *own, *(d.name for d in derived)])
     found.append(Knob("distinct", "choice", chosen.distinct, "each entity once, by its best row", choices=(False, True)))
     return {k.name: k for k in found}
 
