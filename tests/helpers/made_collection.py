@@ -151,6 +151,8 @@ class MadePoints:
         ranked = [(i, s) for i, s in self.catalog.bm25_top(terms, filters, self.catalog.n) if i not in self.missing]
         return [(self._points([i], fields)[0], s) for i, s in ranked[:limit]]
 
+    sparse = bm25
+
     def retrieve(self, ids: Sequence[Any], *, fields: Any = ("content",)) -> list[Point]:
         return self._points([i for i in ids if i in self.catalog.docs], fields)
 

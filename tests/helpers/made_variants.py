@@ -29,7 +29,7 @@ def fusions(draw):
 
 @st.composite
 def variants(draw):
-    channel = draw(st.sampled_from(["policy", "policy", "policy", "lexical_bm25", "lexical_engine_bm25"]))
+    channel = draw(st.sampled_from(["policy", "policy", "policy", "lexical_bm25", "lexical_engine_bm25", "lexical_sparse_bm25"]))
     if channel == "policy":
         policy = make("policy", draw(st.sampled_from(POLICIES)), {"cap": draw(small)})
         lexical = make("channel", "lexical", {"policy": policy})

@@ -27,7 +27,7 @@ HNSW = {"m": 16, "ef_construct": 100, "full_scan_threshold": 10_000}
 OPTIMIZERS = {
     "deleted_threshold": 0.2, "vacuum_min_vector_number": 1000, "default_segment_number": 1, "flush_interval_sec": 5,
 }  # fmt: skip
-PARAMS = ("vectors", "shard_number", "replication_factor", "write_consistency_factor")
+PARAMS = ("vectors", "sparse_vectors", "shard_number", "replication_factor", "write_consistency_factor")
 
 
 class Refused(Exception):
@@ -119,8 +119,9 @@ class QdrantDouble:
         vectors = body["vectors"]
         several = "size" not in vectors
         params = {n: _vector_params(v) for n, v in vectors.items()} if several else _vector_params(vectors)
+        sparse = {n: _sparse_params(v) for n, v in (body.get("sparse_vectors") or {}).items()}
         config = edge.EdgeConfig(
-            vectors=params, hnsw_config=edge.HnswIndexConfig(**{**HNSW, "m": 0}), wal_enabled=False
+            vectors=params, sparse_vectors=sparse or None, hnsw_config=edge.HnswIndexConfig(**{**HNSW, "m": 0}), wal_enabled=False
         )
         shard = edge.EdgeShard.create(str(self.directory / uuid4().hex), config)
         self.collections[name] = Collection(shard, dict(body))
@@ -193,11 +194,18 @@ def _vector_params(form: dict[str, Any]) -> Any:
     return edge.EdgeVectorParams(size=form["size"], distance=getattr(edge.Distance, form["distance"]))
 
 
+def _sparse_params(form: dict[str, Any]) -> Any:
+    return edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf if form.get("modifier") == "idf" else None)
+
+
 def _points(body: dict[str, Any]) -> list[dict[str, Any]]:
     if "points" in body:
         return body["points"]
     columns = body["batch"]
-    rows = zip(columns["ids"], columns["vectors"], columns.get("payloads") or [], strict=True)
+    vectors = columns["vectors"]
+    if isinstance(vectors, dict):
+        vectors = [dict(zip(vectors, row, strict=True)) for row in zip(*vectors.values(), strict=True)]
+    rows = zip(columns["ids"], vectors, columns.get("payloads") or [], strict=True)
     return [{"id": i, "vector": v, "payload": p} for i, v, p in rows]
 
 

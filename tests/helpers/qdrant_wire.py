@@ -28,7 +28,9 @@ def index_params(schema: str | dict[str, Any]) -> Any:
 
 
 def point(form: dict[str, Any]) -> Any:
-    return edge.Point(form["id"], form["vector"], form.get("payload") or {})
+    held = form["vector"]
+    vector = {name: _vector(v) for name, v in held.items()} if isinstance(held, dict) else held
+    return edge.Point(form["id"], vector, form.get("payload") or {})
 
 
 def selector(form: Any) -> Any:
@@ -45,7 +47,7 @@ def query(body: dict[str, Any]) -> Any:
         wanted = edge.TextQuery(using, text if isinstance(text, str) else text["query"])
     else:
         vector = asked["nearest"] if isinstance(asked, dict) else asked
-        wanted = edge.Query.Nearest(vector, using)
+        wanted = edge.Query.Nearest(_vector(vector), using)
     exact = bool((body.get("params") or {}).get("exact"))
     return edge.QueryRequest(
         limit=body.get("limit", 10), offset=body.get("offset") or 0, query=wanted,
@@ -55,11 +57,23 @@ def query(body: dict[str, Any]) -> Any:
 
 
 def record(found: Any) -> dict[str, Any]:
-    return {"id": _id(found.id), "payload": found.payload, "vector": found.vector}
+    held = found.vector
+    vector = {name: _shown(v) for name, v in held.items()} if isinstance(held, dict) else held
+    return {"id": _id(found.id), "payload": found.payload, "vector": vector}
 
 
 def scored(found: Any) -> dict[str, Any]:
     return {**record(found), "version": found.version, "score": found.score}
+
+
+def _vector(form: Any) -> Any:
+    """A dense vector as it is, a sparse one as the engine's."""
+    return edge.SparseVector(form["indices"], form["values"]) if isinstance(form, dict) else form
+
+
+def _shown(vector: Any) -> Any:
+    sparse = isinstance(vector, edge.SparseVector)
+    return {"indices": vector.indices, "values": vector.values} if sparse else vector
 
 
 def _id(point_id: Any) -> int | str:

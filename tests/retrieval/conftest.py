@@ -64,7 +64,7 @@ def world_home(world: World, tmp_path_factory: pytest.TempPathFactory):
             patch.delenv(variable)
         patch.setenv("WORKBENCH_HOME", str(directory))
         source = source_of(world.chunks.values(), vectors=lambda embed: iter([world.vectors]))
-        load(source, name="world", progress=False)
+        load(source, name="world", progress=False, sparse=True)
     return directory
 
 

@@ -126,10 +126,12 @@ def test_whatever_a_load_depends_on_makes_it_load_again(home: Path, tmp_path: Pa
         ({"qrels": (Qrel("q", "e0", 1),)}, {}),
         ({"chunk_size": 7}, {}),
         ({"location": "elsewhere"}, {}),
+        ({}, {"sparse": True}),
     ]
     loads = [load(source_of(chunks_of("the tea"), **a), name="c", progress=False, **b) for a, b in changes]
     assert len({m.load_key for m in loads}) == len({m.generation for m in loads}) == len(changes)
-    assert len({m.content_hash for m in loads}) == len(changes) - 3, "neither settings, place nor a copy of the model"
+    assert len({m.content_hash for m in loads}) == len(changes) - 4, "neither settings, place, sparse vectors nor a copy of the model"
+    assert loads[-1].engines["qdrant-edge-py"]["sparse"] == {"vector": "bm25", "k1": 1.2, "b": 0.75}
 
 
 def test_two_collections_live_side_by_side(home: Path) -> None:

@@ -40,6 +40,16 @@ def test_the_points_go_to_the_server_with_its_shards_and_replicas(home: Path, se
     assert not (place("c").current() / "points").exists() and manifest.sizes["points"] == 0
 
 
+def test_sparse_vectors_on_the_server_are_searched_by_the_table_beside_the_catalog(home: Path, server: QdrantDouble) -> None:
+    chunks = chunks_of("tea and ferry", "ferry", "the")
+    manifest = load(source_of(chunks), name="c", qdrant=server.url, sparse=True, progress=False)
+    assert manifest.engines["qdrant"]["sparse"]["vector"] == "bm25"
+    with open_stores("c") as stores:
+        exact = stores.catalog.bm25_top(["tea", "ferry"], {}, 10)
+        found = [(p.id, s) for p, s in stores.points.sparse(["tea", "ferry"], {}, 10)]
+    assert dict(found) == pytest.approx(dict(exact), rel=1e-5) and [i for i, _ in found] == [i for i, _ in exact]
+
+
 def test_the_server_can_be_a_setting_and_the_embedded_engine_asked_for_still(
     home: Path, server: QdrantDouble, monkeypatch: pytest.MonkeyPatch
 ) -> None:

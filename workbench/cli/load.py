@@ -60,6 +60,7 @@ def _load(
     qdrant: Annotated[str | None, typer.Option(metavar="URL", help="A Qdrant server for the points; the embedded engine by default.")] = None,
     shards: Annotated[int, typer.Option(help="Shards on the server.")] = 1,
     replicas: Annotated[int, typer.Option(help="Replicas of each shard on the server.")] = 1,
+    sparse: Annotated[bool, typer.Option("--sparse", help="Store BM25 as sparse vectors too, for the variant bm25_sparse.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The manifest as JSON and nothing else.")] = False,
 ) -> None:  # fmt: skip
@@ -80,7 +81,7 @@ def _load(
     prefix = chosen.query_prefix if query_prefix is None else query_prefix
     found = find_model(chosen.model if model is None else model, fetch=fetch or chosen.fetch, query_prefix=prefix)
     manifest = load(
-        source, name=name, model=found, qdrant=qdrant, shard_number=shards, replication_factor=replicas,
+        source, name=name, model=found, qdrant=qdrant, shard_number=shards, replication_factor=replicas, sparse=sparse,
         tokenizer=Tokenizer(stop=stop, stem=stem), progress=not quiet, **options,  # type: ignore[arg-type]
     )  # fmt: skip
     if as_json:
@@ -185,4 +186,4 @@ def _counted(counts: Any) -> str:
 
 def _engines(manifest: Manifest) -> str:
     engines = _plain(manifest)["engines"]
-    return ", ".join(f"{name} {e['version']}" + (f" at {e['url']}" if "url" in e else "") for name, e in engines.items())
+    return ", ".join(f"{name} {e['version']}" + (f" at {e['url']}" if "url" in e else "") + (" with sparse BM25" if "sparse" in e else "") for name, e in engines.items())

@@ -65,6 +65,17 @@ def lexical_engine_bm25(query: Query, ctx: Context, *, limit: int = SEMANTIC_LIM
 
 
 @register("channel")
+def lexical_sparse_bm25(query: Query, ctx: Context, *, limit: int = SEMANTIC_LIMIT) -> Ranking:
+    """The best points by BM25 as sparse vectors in Qdrant, where the collection was loaded with them; ties by point id."""
+    terms = ctx.terms(query)
+    if not terms:
+        return _no_terms(ctx, limit)
+    found = ctx.once(("sparse bm25", limit, tuple(terms)), lambda: ctx.sparse_bm25(terms, query, limit))
+    ctx.evidence["lexical"] = Candidates(tuple(p for p, _ in found), ("sparse bm25",) * len(found), limit)
+    return Ranking.ordered("lexical", {p.id: s for p, s in found})
+
+
+@register("channel")
 def semantic(
     query: Query, ctx: Context, *, limit: int = SEMANTIC_LIMIT, floor: float | None = None
 ) -> Ranking:

@@ -137,6 +137,13 @@ class Context:
             _told(span, [p for p, _ in found], limit, "bm25 in the engine")
         return found
 
+    def sparse_bm25(self, terms: Sequence[str], query: Query, limit: int) -> list[tuple[Point, float]]:
+        """The best points by their sparse BM25 vectors, with the payload that is read back. Raises NotAvailable."""
+        with self.trace.span("lexical", "query", "qdrant") as span:
+            found = self.stores.points.sparse(terms, query.filters, limit, fields=self.fields)
+            _told(span, [p for p, _ in found], limit, "sparse bm25")
+        return found
+
     def read(self, stage: str, ids: Sequence[PointId]) -> list[Point]:
         """These points with the payload that is read back."""
         with self.trace.span(stage, "retrieve", "qdrant") as span:

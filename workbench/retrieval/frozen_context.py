@@ -60,6 +60,9 @@ class FrozenContext(Context):
     def engine_bm25(self, terms: Sequence[str], query: Query, limit: int) -> list[tuple[Point, float]]:
         return self._ranked("lexical", limit)
 
+    def sparse_bm25(self, terms: Sequence[str], query: Query, limit: int) -> list[tuple[Point, float]]:
+        return self._ranked("lexical", limit)
+
     def ranked_sql(
         self, stage: str, note: str, call: Callable[[], list[tuple[PointId, float]]], limit: int
     ) -> list[tuple[PointId, float]]:

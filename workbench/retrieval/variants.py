@@ -9,6 +9,7 @@ from workbench.retrieval.channels import (
     lexical_bm25,
     lexical_engine_bm25,
     lexical_fields,
+    lexical_sparse_bm25,
     semantic,
 )
 from workbench.retrieval.derived import all_terms, verbatim
@@ -149,6 +150,12 @@ def bm25_ranking() -> Variant:
 def bm25_engine() -> Variant:
     """Qdrant's own full-text BM25 in place of the candidate order and the third list: the first condition as worded."""
     return _amended("bm25_engine", "ADR 0172, Invalidation 1", channel=lexical_engine_bm25(), derived=())
+
+
+@register("variant")
+def bm25_sparse() -> Variant:
+    """BM25 as sparse vectors in Qdrant, of a load with them, in place of the candidate order and the third list."""
+    return _amended("bm25_sparse", "ADR 0172, Invalidation 1", channel=lexical_sparse_bm25(), derived=())
 
 
 @register("variant")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from workbench.errors import BadParameter, NotAvailable
@@ -12,6 +13,7 @@ from workbench.stores.client_errors import NoSuchCollection, server_calls, shown
 from workbench.stores.payload_names import OWN, PayloadNames
 from workbench.stores.points import READ_FIELDS, Match, Point
 from workbench.stores.qdrant_filters import client_filter, filter_json
+from workbench.stores.sparse import SPARSE, TermTable
 from workbench.stores.tie_cut import Scored, best
 from workbench.stores.vector_check import check_query_vector
 from workbench.types import PointId
@@ -31,6 +33,7 @@ class ClientPoints:
     `names` says where a foreign collection keeps its fields. Where its `terms` is the content itself, a term
     is what the server's own text index makes of it, and without one what its default word tokenizer does:
     folded terms then miss words with diacritics unless that index folds too, and counts differ from DuckDB's.
+    `sparse_terms` is the table that `build_client` wrote, where the points carry sparse vectors.
 
     Opening raises ServerSilent, ServerRefused, NoSuchCollection (none of that name, or one that a load left
     half-built), NotAvailable where its vectors are not one dense vector with cosine distance a point.
@@ -38,12 +41,12 @@ class ClientPoints:
 
     def __init__(
         self, url: str, collection: str, *, names: PayloadNames = OWN, api_key: str | None = None,
-        timeout: int = TIMEOUT_SECONDS,
+        timeout: int = TIMEOUT_SECONDS, sparse_terms: Path | None = None,
     ) -> None:  # fmt: skip
         from qdrant_client import models
 
         exact = models.SearchParams(exact=True)
-        self._attach(connect(url, api_key, timeout), shown_url(url), collection, names, exact)
+        self._attach(connect(url, api_key, timeout), shown_url(url), collection, names, exact, sparse_terms)
 
     @classmethod
     def in_memory(cls, client: Any, collection: str, *, names: PayloadNames = OWN) -> ClientPoints:
@@ -52,9 +55,12 @@ class ClientPoints:
         points._attach(client, "in memory", collection, names, None)
         return points
 
-    def _attach(self, client: Any, where: str, collection: str, names: PayloadNames, exact: Any) -> None:
+    def _attach(
+        self, client: Any, where: str, collection: str, names: PayloadNames, exact: Any,
+        sparse_terms: Path | None = None,
+    ) -> None:  # fmt: skip
         self._client, self.where, self.collection, self.names = client, where, collection, names
-        self._exact = exact
+        self._exact, self._terms = exact, TermTable(sparse_terms, where)
         try:
             with self._calls():
                 info = client.get_collection(collection)
@@ -108,6 +114,18 @@ class ClientPoints:
             return []
         query = models.TextQuery(text=models.TextQueryInput(query=" ".join(dict.fromkeys(terms))))
         return self._best(query, self.names.terms, filters, limit, fields, None)
+
+    def sparse(
+        self, terms: Sequence[str], filters: Mapping[str, Any], limit: int, *, fields: Sequence[str] = ()
+    ) -> list[Scored]:
+        """As `bm25`, each shard's IDF over every point as a document, in the catalog's lengths and frequencies."""
+        from qdrant_client import models
+
+        indices = self._terms.indices(terms)
+        if not indices:
+            return []
+        query = models.SparseVector(indices=indices, values=[1.0] * len(indices))
+        return self._best(query, SPARSE, filters, limit, fields, None)
 
     def retrieve(self, ids: Sequence[PointId], *, fields: Sequence[str] = READ_FIELDS) -> list[Point]:
         found: dict[PointId, Point] = {}

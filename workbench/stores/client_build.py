@@ -12,6 +12,7 @@ from workbench.stores.client import STATE_KEY, ClientPoints, connect
 from workbench.stores.client_errors import ServerRefused, server_calls, shown_url
 from workbench.stores.edge_build import Progress
 from workbench.stores.points import DATETIME_FIELDS, KEYWORD_FIELDS, MOMENT_FIELDS, TERMS_FIELD
+from workbench.stores.sparse import SPARSE, Weights
 from workbench.stores.staged import MetadataKeys, check_staging, staged_points
 
 # An index over a whole collection is built within one call.
@@ -23,7 +24,7 @@ IN_MEMORY_LIMIT = 10_000
 def build_client(
     url: str, collection: str, parts: Sequence[Path | str], vectors: Path | str, *, shard_number: int | None = None,
     replication_factor: int | None = None, write_consistency_factor: int | None = None, api_key: str | None = None,
-    progress: Progress | None = None,
+    progress: Progress | None = None, sparse_terms: Path | None = None,
 ) -> int:  # fmt: skip
     """Make the collection on the server and store the parts' rows with the rows of `vectors`; returns how many.
 
@@ -31,10 +32,17 @@ def build_client(
     says of itself that it is incomplete until the end: an interrupt or error deletes it, one that a killed
     process left is replaced, any other of that name is left alone.
 
+    With `sparse_terms` each point also carries its BM25 weights as a sparse vector, and the table of their terms is
+    written there.
+
     Raises VectorError (with the row), StagingError, ServerSilent, and ServerRefused where the name is taken.
     """
     parts, vectors = [Path(p) for p in parts], Path(vectors)
     rows = check_staging(parts, vectors)
+    weights = None
+    if sparse_terms is not None:
+        weights = Weights.of(parts)
+        weights.write(sparse_terms)
     client = connect(url, api_key, BUILD_TIMEOUT_SECONDS)
     where = shown_url(url)
     try:
@@ -45,7 +53,7 @@ def build_client(
                 "write_consistency_factor": write_consistency_factor,
             }  # fmt: skip
             try:
-                _store(client, collection, parts, rows, layout, progress)
+                _store(client, collection, parts, rows, layout, progress, weights=weights)
             except BaseException:
                 client.delete_collection(collection)
                 raise
@@ -94,7 +102,7 @@ def _make_room(client: Any, where: str, collection: str) -> None:
 
 def _store(
     client: Any, collection: str, parts: Sequence[Path], rows: Any, layout: dict[str, int | None],
-    progress: Progress | None, *, local: bool = False,
+    progress: Progress | None, *, local: bool = False, weights: Weights | None = None,
 ) -> None:  # fmt: skip
     from qdrant_client import models
 
@@ -102,13 +110,18 @@ def _store(
     total = rows.shape[0]
     client.create_collection(
         collection, models.VectorParams(size=rows.shape[1], distance=models.Distance.COSINE),
+        sparse_vectors_config=weights and {SPARSE: models.SparseVectorParams(modifier=models.Modifier.IDF)},
         # Exact search: no graph is built.
         hnsw_config=models.HnswConfigDiff(m=0),
         metadata=_state(complete=False), **layout,
     )  # fmt: skip
     keys = MetadataKeys()
     for batch in staged_points(parts, rows):
-        columns = models.Batch(ids=batch.ids, vectors=batch.vectors.tolist(), payloads=batch.payloads)
+        vectors: Any = batch.vectors.tolist()
+        if weights is not None:
+            sparse = (weights.vector(p[TERMS_FIELD]) for p in batch.payloads)
+            vectors = {"": vectors, SPARSE: [models.SparseVector(indices=i, values=v) for i, v in sparse]}
+        columns = models.Batch(ids=batch.ids, vectors=vectors, payloads=batch.payloads)
         client.upsert(collection, columns, wait=True)
         keys.see(batch.payloads)
         tell("points", batch.start + len(batch.ids), total)

@@ -13,6 +13,7 @@ from workbench.stores.edge_seal import DamagedPoints, Seal, read_seal
 from workbench.stores.file_lock import exclusive
 from workbench.stores.points import READ_FIELDS, TERMS_FIELD, Match, Point
 from workbench.stores.qdrant_filters import edge_filter, filter_json
+from workbench.stores.sparse import SPARSE, TERMS_FILE, TermTable
 from workbench.stores.tie_cut import Scored, best
 from workbench.stores.vector_check import check_query_vector
 from workbench.types import PointId
@@ -36,6 +37,8 @@ class EdgePoints:
         self._shard: Any = shard
         self._pid = os.getpid()
         self.directory, self.points, self.dim, self.engine = directory, seal.points, seal.dim, seal.engine
+        table = directory / TERMS_FILE
+        self._terms = TermTable(table if table.exists() else None, str(directory))
 
     @classmethod
     def open(cls, directory: Path | str) -> EdgePoints:
@@ -95,6 +98,18 @@ class EdgePoints:
         query = edge.TextQuery(TERMS_FIELD, " ".join(dict.fromkeys(terms)))
         return self._best(query, _filter((), "any", filters), limit, fields, None)
 
+    def sparse(
+        self, terms: Sequence[str], filters: Mapping[str, Any], limit: int, *, fields: Sequence[str] = ()
+    ) -> list[Scored]:
+        """As `bm25`, but over every point as a document, in the lengths and frequencies of the catalog."""
+        import qdrant_edge as edge
+
+        indices = self._terms.indices(terms)
+        if not indices:
+            return []
+        query = edge.Query.Nearest(edge.SparseVector(indices, [1.0] * len(indices)), SPARSE)
+        return self._best(query, _filter((), "any", filters), limit, fields, None)
+
     def retrieve(self, ids: Sequence[PointId], *, fields: Sequence[str] = READ_FIELDS) -> list[Point]:
         with self._calls() as shard:
             found = {p.id: p for p in map(_point, shard.retrieve(list(ids), _payload(fields), False))}
@@ -111,7 +126,8 @@ class EdgePoints:
                     edge.ScrollRequest(limit=batch, offset=offset, with_payload=True, with_vector=True)
                 )
             for record in records:
-                yield _id(record.id), record.payload or {}, record.vector
+                vector = record.vector[""] if isinstance(record.vector, Mapping) else record.vector
+                yield _id(record.id), record.payload or {}, vector
             if offset is None:
                 return
 

@@ -33,11 +33,12 @@ _KINDS = {k.__name__: k for k in (EngineFault, Locked, StagingError, WorkbenchEr
 
 def build_edge(
     directory: Path | str, parts: Sequence[Path | str], vectors: Path | str, *, progress: Progress | None = None,
-    facets_indexed_from: int = FACETS_INDEXED_FROM,
+    facets_indexed_from: int = FACETS_INDEXED_FROM, sparse: bool = False,
 ) -> int:  # fmt: skip
     """Build a shard of the parts' rows and the rows of `vectors` (.npy, float32, (n, dim)); returns n.
 
     Terms are always indexed, facets from so many points on: it changes how long a filter takes, never what it admits.
+    `sparse`: each point also carries its BM25 weights as a sparse vector.
 
     The engine keeps Python's lock and would freeze this process, and hangs in a forked one: it runs in a fresh
     interpreter. The shard grows in `<directory>.building` and is renamed when it is complete; an interrupt or an
@@ -53,7 +54,7 @@ def build_edge(
     directory.parent.mkdir(parents=True, exist_ok=True)
     job = {
         "directory": str(directory), "parts": [str(p) for p in parts], "vectors": str(Path(vectors).absolute()),
-        "total": total, "facets": total >= facets_indexed_from,
+        "total": total, "facets": total >= facets_indexed_from, "sparse": sparse,
     }  # fmt: skip
     with tempfile.TemporaryFile() as log, _worker(directory, log) as worker:
         with suppress(BrokenPipeError):  # it ended at once; its exit is told below

@@ -18,6 +18,7 @@ from workbench.stores.edge import engine_calls
 from workbench.stores.edge_seal import write_seal
 from workbench.stores.file_lock import exclusive
 from workbench.stores.points import DATETIME_FIELDS, KEYWORD_FIELDS, MOMENT_FIELDS, TERMS_FIELD
+from workbench.stores.sparse import SPARSE, TERMS_FILE, Weights
 from workbench.stores.staged import Batch, MetadataKeys, staged_points
 from workbench.stores.vector_check import read_vectors
 
@@ -30,24 +31,26 @@ def building(directory: Path) -> Path:
     return directory.with_name(directory.name + ".building")
 
 
-def work(directory: Path, parts: list[Path], vectors: Path, total: int, facets: bool) -> None:
-    """Build the shard beside `directory` and rename it when it is complete; `facets`: with their indexes."""
+def work(directory: Path, parts: list[Path], vectors: Path, total: int, facets: bool, sparse: bool) -> None:
+    """Build the shard beside `directory` and rename it when it is complete; `facets`: with their indexes; `sparse`:
+    with BM25's weights as sparse vectors."""
     rows = read_vectors(vectors)
     with exclusive(directory, "building", wait=LOCK_WAIT_SECONDS), engine_calls(str(directory)):
         fresh = building(directory)
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir(parents=True)
-        _build(fresh, parts, rows, total, facets)
+        _build(fresh, parts, rows, total, facets, sparse)
         os.replace(fresh, directory)
 
 
-def _build(directory: Path, parts: list[Path], rows: Any, total: int, facets: bool) -> None:
+def _build(directory: Path, parts: list[Path], rows: Any, total: int, facets: bool, sparse: bool) -> None:
     import qdrant_edge as edge
 
-    shard = edge.EdgeShard.create(str(directory), _config(rows.shape[1]))
+    weights = Weights.of(parts) if sparse else None
+    shard = edge.EdgeShard.create(str(directory), _config(rows.shape[1], sparse))
     keys = MetadataKeys()
     for batch in staged_points(parts, rows):
-        shard.update(edge.UpdateOperation.upsert_points(_points(batch)))
+        shard.update(edge.UpdateOperation.upsert_points(_points(batch, weights)))
         keys.see(batch.payloads)
         _tell("points", batch.start + len(batch.ids), total)
     _tell("optimizing", 0, 1)
@@ -64,25 +67,32 @@ def _build(directory: Path, parts: list[Path], rows: Any, total: int, facets: bo
     shard.close()
     if held != total:
         raise WorkbenchError(f"the shard holds {held} points instead of {total}", do="An id stands twice")
+    if weights is not None:
+        weights.write(directory / TERMS_FILE)
     write_seal(directory, total, rows.shape[1])
 
 
-def _config(dim: int) -> Any:
+def _config(dim: int, sparse: bool) -> Any:
     """Exact search without a graph, one segment, no write-ahead log: a build is repeated, never recovered."""
     import qdrant_edge as edge
 
     return edge.EdgeConfig(
         vectors=edge.EdgeVectorParams(size=dim, distance=edge.Distance.Cosine),
+        sparse_vectors={SPARSE: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)} if sparse else None,
         hnsw_config=edge.HnswIndexConfig(m=0, ef_construct=100, full_scan_threshold=10_000),
         optimizers=edge.EdgeOptimizersConfig(default_segment_number=1, max_segment_size=20_000_000),
         wal_enabled=False,
     )
 
 
-def _points(batch: Batch) -> list[Any]:
+def _points(batch: Batch, weights: Weights | None) -> list[Any]:
     import qdrant_edge as edge
 
-    return [edge.Point(*p) for p in zip(batch.ids, batch.vectors.tolist(), batch.payloads, strict=True)]
+    vectors: list[Any] = batch.vectors.tolist()
+    if weights is not None:
+        sparse = (edge.SparseVector(*weights.vector(p[TERMS_FIELD])) for p in batch.payloads)
+        vectors = [{"": dense, SPARSE: own} for dense, own in zip(vectors, sparse, strict=True)]
+    return [edge.Point(*p) for p in zip(batch.ids, vectors, batch.payloads, strict=True)]
 
 
 def _terms_index() -> dict[str, Any]:
@@ -123,7 +133,7 @@ def main() -> int:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         parts = [Path(p) for p in job["parts"]]
-        work(Path(job["directory"]), parts, Path(job["vectors"]), job["total"], job["facets"])
+        work(Path(job["directory"]), parts, Path(job["vectors"]), job["total"], job["facets"], job["sparse"])
     except WorkbenchError as error:
         fault = {"kind": type(error).__name__, "what": error.what, "where": error.where, "do": error.do}
         print(json.dumps({"error": fault}), flush=True)

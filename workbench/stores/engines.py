@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench.errors import BadParameter, WorkbenchError
 from workbench.stores.manifest import BrokenCollection, Manifest, write_whole
+from workbench.stores.sparse import SETTINGS, TERMS_FILE
 
 if TYPE_CHECKING:
     from workbench.stores.catalog import Catalog
@@ -46,19 +47,21 @@ class Engine(Protocol):
 class Embedded:
     """The engine in this process, built in one of its own, in `points` beside the catalog."""
 
+    sparse: bool = False
+
     @property
     def settings(self) -> dict[str, Any]:
-        return {"engine": EDGE}
+        return {"engine": EDGE, **(SETTINGS if self.sparse else {})}
 
     def build(self, name: str, whole: Path, parts: Sequence[Path], vectors: Path, tick: Callable[[int], None]) -> None:
         from workbench.stores.edge_build import build_edge
 
         if (whole / POINTS).exists():
             return
-        build_edge(whole / POINTS, parts, vectors, progress=_stored(tick))
+        build_edge(whole / POINTS, parts, vectors, progress=_stored(tick), sparse=self.sparse)
 
     def described(self, whole: Path) -> dict[str, dict[str, Any]]:
-        return {EDGE: {"version": version(EDGE)}}
+        return {EDGE: {"version": version(EDGE), **(SETTINGS if self.sparse else {})}}
 
     def size(self, whole: Path) -> int:
         # The engine's files are sparse: what they take is far less than what they say.
@@ -72,12 +75,13 @@ class Server:
     url: str
     shard_number: int
     replication_factor: int
+    sparse: bool = False
 
     @property
     def settings(self) -> dict[str, Any]:
         return {
             "engine": QDRANT, "url": self.url, "shard_number": self.shard_number,
-            "replication_factor": self.replication_factor,
+            "replication_factor": self.replication_factor, **(SETTINGS if self.sparse else {}),
         }  # fmt: skip
 
     def build(self, name: str, whole: Path, parts: Sequence[Path], vectors: Path, tick: Callable[[int], None]) -> None:
@@ -93,7 +97,7 @@ class Server:
         build_client(
             self.url, record["collection"], parts, vectors, shard_number=self.shard_number,
             replication_factor=self.replication_factor, write_consistency_factor=self.replication_factor,
-            progress=_stored(tick),
+            progress=_stored(tick), sparse_terms=whole / TERMS_FILE if self.sparse else None,
         )  # fmt: skip
         write_whole(whole / SERVER, json.dumps({**record, "complete": True}))
 
@@ -104,16 +108,16 @@ class Server:
         return 0
 
 
-def engine_for(url: str, shard_number: int = 1, replication_factor: int = 1) -> Engine:
-    """The server at a URL, the embedded engine for "". Raises BadParameter for numbers below 1, or shards or
+def engine_for(url: str, shard_number: int = 1, replication_factor: int = 1, *, sparse: bool = False) -> Engine:
+    """The server at a URL, the embedded engine for ""; `sparse`: points carry BM25's weights too. Raises BadParameter for numbers below 1, or shards or
     replicas of the embedded engine, which has neither."""
     if min(shard_number, replication_factor) < 1:
         raise BadParameter(f"{shard_number} shards and {replication_factor} replicas must be at least 1")
     if url:
-        return Server(url, shard_number, replication_factor)
+        return Server(url, shard_number, replication_factor, sparse)
     if (shard_number, replication_factor) != (1, 1):
         raise BadParameter("the embedded engine has one shard and no replicas", do="Name a server with --qdrant URL")
-    return Embedded()
+    return Embedded(sparse)
 
 
 def open_catalog(generation: Path, manifest: Manifest) -> Catalog:
@@ -136,7 +140,8 @@ def open_points(generation: Path, manifest: Manifest) -> Points:
         from workbench.stores.client import ClientPoints
 
         server = manifest.engines[QDRANT]
-        return ClientPoints(url=server["url"], collection=server["collection"])
+        table = generation / TERMS_FILE if "sparse" in server else None
+        return ClientPoints(url=server["url"], collection=server["collection"], sparse_terms=table)
     from workbench.stores.edge import EdgePoints
 
     return EdgePoints.open(generation / POINTS)

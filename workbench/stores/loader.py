@@ -47,6 +47,7 @@ def load(
     qdrant: str | None = None,
     shard_number: int = 1,
     replication_factor: int = 1,
+    sparse: bool = False,
     tokenizer: Tokenizer = DEFAULT,
     progress: bool | Listener = True,
     **reader_options: Any,
@@ -55,7 +56,8 @@ def load(
 
     `spec` is what `open_source` reads with `reader_options`, or a Source. `model`: a name or path for
     `find_model`; None is the settings' one. `qdrant`: a server's URL, "" the embedded engine, None the settings'
-    one; shards and replicas are a server's. `progress`: a display on standard error, or a function that is told
+    one; shards and replicas are a server's; `sparse`: each point also carries its BM25 weights as a sparse vector, which
+    the variant `bm25_sparse` searches. `progress`: a display on standard error, or a function that is told
     (phase, done, total).
 
     Raises SourceError for a source that cannot be read, Locked (naming the process) while another load of the
@@ -68,7 +70,7 @@ def load(
     if not isinstance(model, Model):
         named = chosen.model if model is None else model
         model = find_model(named, fetch=chosen.fetch, query_prefix=chosen.query_prefix)
-    engine = engine_for(chosen.qdrant if qdrant is None else qdrant, shard_number, replication_factor)
+    engine = engine_for(chosen.qdrant if qdrant is None else qdrant, shard_number, replication_factor, sparse=sparse)
     with storage_errors(where.home):
         where.directory.parent.mkdir(parents=True, exist_ok=True)
         with exclusive(where.directory, f"loading {name}", wait=0), reporting(progress) as report:

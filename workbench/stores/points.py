@@ -56,6 +56,12 @@ class Points(Protocol):
     ) -> list[tuple[Point, float]]:
         """The `limit` best points by the engine's own BM25 over its text index, score descending, then id."""
 
+    def sparse(
+        self, terms: Sequence[str], filters: Mapping[str, Any], limit: int, *, fields: Sequence[str] = ()
+    ) -> list[tuple[Point, float]]:
+        """The `limit` best points by the product of BM25's weights as sparse vectors with the engine's IDF (k1 = 1.2,
+        b = 0.75, fixed when they were loaded), score descending, then id. Raises NotAvailable where none were."""
+
     def retrieve(self, ids: Sequence[PointId], *, fields: Sequence[str] = READ_FIELDS) -> list[Point]:
         """The points with these ids that exist, in the order asked."""
 

@@ -80,11 +80,18 @@ def staged_points(parts: Sequence[Path], vectors: np.ndarray, size: int = BATCH)
             start += len(rows)
 
 
-def _rows(part: Path, size: int) -> Iterator[list[dict[str, Any]]]:
+def staged_terms(parts: Sequence[Path]) -> Iterator[str]:
+    """Each row's terms, joined by one blank, of all parts in order. Raises StagingError."""
+    for part in parts:
+        for rows in _rows(part, BATCH, ["terms"]):
+            yield from (row["terms"] or "" for row in rows)
+
+
+def _rows(part: Path, size: int, columns: list[str] | None = None) -> Iterator[list[dict[str, Any]]]:
     from pyarrow import parquet
 
     with _reading(part), parquet.ParquetFile(part) as file:
-        for batch in file.iter_batches(batch_size=size):
+        for batch in file.iter_batches(batch_size=size, columns=columns):
             yield batch.to_pylist()
 
 
