@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.judged import Judged
 from workbench.analysis.overlap import PAGE, Overlap, overlap
+from workbench.analysis.tied_scores import falling_scores
 from workbench.analysis.ties import Range, Scored, metric_range, split_by
 from workbench.errors import BadParameter
 from workbench.retrieval.search import Collection
@@ -119,15 +120,16 @@ def compare_over(
 def scored_runs(
     collection: Collection, queries: Sequence[JudgedQuery], variants: Sequence[Variant]
 ) -> dict[str, dict[str, Scored]]:
-    """Variant to query id to (document, score): a document has the rank and the score of its best chunk."""
+    """Variant to query id to (document, score): a document has the rank and the score of its best chunk. Scores are
+    equal exactly where the exact sums are."""
     out: dict[str, dict[str, Scored]] = {v.name: {} for v in variants}
     for query in queries:
         memo: dict[Any, Any] = {}
         for v in variants:
-            fused = collection.search(Query(query.text, limit=1), v, with_chunks=False, memo=memo).fused
-            documents = collection.stores.catalog.entities(fused.ids) if fused.ids else []
+            result = collection.search(Query(query.text, limit=1), v, with_chunks=False, memo=memo)
+            documents = collection.stores.catalog.entities(result.fused.ids) if result.fused.ids else []
             best: dict[str, float] = {}
-            for document, score in zip(documents, fused.scores, strict=True):
+            for document, score in zip(documents, falling_scores(v.fusion, result.lists, result.fused), strict=True):
                 best.setdefault(document, score)
             out[v.name][query.id] = list(best.items())
     return out
