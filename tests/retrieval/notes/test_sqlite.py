@@ -11,6 +11,7 @@ from helpers.notes_world import FakeEmbedder, World, notes
 from workbench.errors import BadParameter, NotAvailable
 from workbench.retrieval.notes import sqlite_open
 from workbench.retrieval.notes.budget import Budget
+from workbench.retrieval.notes.request import Ask
 from workbench.retrieval.notes.search import Notes, Plan
 from workbench.retrieval.notes.sqlite import SqliteNotes
 from workbench.retrieval.notes.sqlite_build import build_sqlite
@@ -104,6 +105,20 @@ def test_the_factor_is_a_parameter_and_the_engines_limit_holds(tmp_path):
     assert len(in_a_row(10, tmp_path / "most", overfetch=100_000).keys) == 5
 
 
+def test_the_exact_way_starves_no_page_where_the_overfetch_does(tmp_path):
+    in_a_row(3, tmp_path)
+    vectors = np.eye(1, 8, dtype=np.float32)
+
+    class Here:
+        def embed_query(self, text):
+            return vectors[0]
+
+    query, plan = Query("elsewhere", {"tags": "rare"}), Plan(budget=Budget(5, 5))
+    for exact, rows in ((False, 0), (True, 3)):
+        with Notes(SqliteNotes.open(tmp_path / "n.sqlite", exact=exact), Here()) as opened:
+            assert len(opened.search(query, plan).keys) == rows
+
+
 def test_a_build_that_fails_leaves_nothing(tmp_path):
     with pytest.raises(Exception, match="nothing"):
         build_sqlite(tmp_path / "nothing.duckdb", tmp_path / "n.sqlite")
@@ -150,3 +165,14 @@ def test_both_engines_rank_the_vector_leg_alike(duck, notes_catalog, tmp_path):
             a, b = (n.search(Query(text, {"project": "a"}), lists=True).lists[1] for n in (duck, lite))
             assert a.ids == b.ids and a.scores == pytest.approx(b.scores, abs=1e-6)
     assert len(notes()) > 100
+
+
+@pytest.mark.parametrize("filters", [{"project": "a"}, {"tags": "x"}, {"project": "a", "tags": "t3"}])
+def test_a_large_overfetch_reaches_what_the_exact_filtered_search_finds(notes_catalog, tmp_path, filters):
+    build_sqlite(notes_catalog, tmp_path / "n.sqlite")
+    engine = SqliteNotes.open(tmp_path / "n.sqlite")
+    ask = Ask((), FakeEmbedder().embed_query("sechs"), filters, 5, 5, 0, 5)
+    exact = engine.nearest_exact(ask)
+    assert len(exact) == 5 and engine.nearest_overfetched(ask, 100) == exact
+    assert set(engine.nearest_overfetched(ask, 1)) < set(exact)
+    engine.close()

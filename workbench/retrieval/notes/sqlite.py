@@ -15,7 +15,7 @@ from workbench.errors import NotAvailable
 from workbench.retrieval.notes.duck import EXCERPT_MARK, point_id_of, tokenizer_of
 from workbench.retrieval.notes.fusion_sql import double, fused_sql
 from workbench.retrieval.notes.request import Ask, Found, Leg, Ranked, Shown
-from workbench.retrieval.notes.sqlite_filters import pushed, where
+from workbench.retrieval.notes.sqlite_filters import Clause, pushed, where
 from workbench.retrieval.notes.sqlite_open import K_MOST, connect
 from workbench.retrieval.notes.statement import NOTE_KEY, supported
 from workbench.text import well_formed
@@ -28,21 +28,25 @@ _BEST = "max(coalesce(fs, 0e0), coalesce(vs, 0e0))"
 
 
 class SqliteNotes:
-    """A file that `build_sqlite` made, as a notes engine. `overfetch` is the factor of the bounded overfetch."""
+    """A file that `build_sqlite` made, as a notes engine.
+
+    Where a filter does not fit into vec0: `overfetch` × k candidates once, as the document has it; or, with `exact`,
+    every admitted vector is compared, which misses none and costs by how many are admitted.
+    """
 
     name = "sqlite"
 
-    def __init__(self, con: sqlite3.Connection, overfetch: int = OVERFETCH) -> None:
-        self.con, self.overfetch = con, overfetch
+    def __init__(self, con: sqlite3.Connection, overfetch: int = OVERFETCH, *, exact: bool = False) -> None:
+        self.con, self.overfetch, self.exact = con, overfetch, exact
         named, self.dim = con.execute("SELECT tokenizer, dim FROM corpus").fetchone()
         self.tokenizer = tokenizer_of(named)
 
     @classmethod
-    def open(cls, path: Path, overfetch: int = OVERFETCH) -> SqliteNotes:
+    def open(cls, path: Path, overfetch: int = OVERFETCH, *, exact: bool = False) -> SqliteNotes:
         """Open for reading. Raises NotAvailable where the file is not there or SQLite takes no extension."""
         if not path.is_file():
             raise NotAvailable("there is no such file", where=str(path), do="Build it: build_sqlite(catalog, path)")
-        return cls(connect(path, read_only=True), overfetch)
+        return cls(connect(path, read_only=True), overfetch, exact=exact)
 
     def ranked(self, ask: Ask) -> Found:
         """See Engine."""
@@ -91,25 +95,17 @@ class SqliteNotes:
         admitted = where(ask.filters)
         sql = (
             "SELECT cid FROM (SELECT cid, distance FROM vec WHERE embedding MATCH :vector AND k = :fetched) near"
-            f" JOIN chunk USING (cid) WHERE {admitted.sql or '1'} ORDER BY distance, cid LIMIT :k_vec"
+            f" JOIN chunk USING (cid) WHERE {admitted.sql or '1'} ORDER BY distance LIMIT :k_vec"
         )
         fetched = min(ask.k_vec * factor, K_MOST)
         params = {"vector": ask.vector.tobytes(), "fetched": fetched, "k_vec": ask.k_vec, **admitted.params}
         return [cid for (cid,) in self.con.execute(sql, params)]
 
     def nearest_exact(self, ask: Ask) -> list[int]:
-        """The vector leg's chunks with all of the filter before the ranking: every admitted vector is compared."""
+        """The vector leg's chunks with all of the filter before the ranking."""
         inside, whole = pushed(ask.filters)
-        admitted = where(ask.filters)
-        params: dict[str, Any] = {"vector": ask.vector.tobytes(), "k_vec": ask.k_vec}
-        if whole:
-            sql = f"SELECT cid FROM vec WHERE embedding MATCH :vector AND k = :k_vec{inside.sql} ORDER BY distance, cid"
-            return [cid for (cid,) in self.con.execute(sql, {**params, **inside.params})]
-        sql = (
-            f"SELECT cid FROM chunk JOIN vec USING (cid) WHERE {admitted.sql}"
-            " ORDER BY vec_distance_cosine(embedding, :vector), cid LIMIT :k_vec"
-        )
-        return [cid for (cid,) in self.con.execute(sql, {**params, **admitted.params})]
+        near, params = _inside(ask, ask.k_vec, inside) if whole else _compared(ask)
+        return [cid for (cid,) in self.con.execute(f"SELECT cid FROM ({near} ORDER BY score DESC, cid LIMIT :k_vec)", {**params, "k_vec": ask.k_vec})]
 
     def _lexical(self, ask: Ask) -> tuple[str, dict[str, Any]]:
         """(cid, score) of the k_fts best chunks: FTS5 first, its rows then looked at."""
@@ -127,11 +123,14 @@ class SqliteNotes:
         """(cid, score) of the k_vec nearest chunks. A filter that vec0 cannot hold is asked of overfetch × k of them."""
         if ask.vector is None:
             return "SELECT NULL AS cid, NULL AS score WHERE 0", {}
-        (inside, whole), admitted = pushed(ask.filters), where(ask.filters)
-        fetched = min(ask.k_vec * (1 if whole else self.overfetch), K_MOST)
-        near = f"SELECT cid, 1e0 - distance AS score FROM vec WHERE embedding MATCH :vector AND k = :fetched{inside.sql}"
-        params = {"vector": ask.vector.tobytes(), "fetched": fetched, **inside.params}
-        if not whole:
+        inside, whole = pushed(ask.filters)
+        if whole:
+            near, params = _inside(ask, min(ask.k_vec, K_MOST), inside)
+        elif self.exact:
+            near, params = _compared(ask)
+        else:
+            admitted = where(ask.filters)
+            near, params = _inside(ask, min(ask.k_vec * self.overfetch, K_MOST), inside)
             near = f"SELECT cid, score FROM ({near}) near JOIN chunk USING (cid) WHERE {admitted.sql}"
             params |= admitted.params
         leg = f"SELECT cid, score FROM ({near}) ORDER BY score DESC, cid LIMIT :k_vec"
@@ -160,3 +159,19 @@ FROM (SELECT * FROM ({fused_sql("note", ask.fusion, "max", "min")}) WHERE {suppo
       ORDER BY score DESC, type, id LIMIT :last + 1)
 ORDER BY score DESC, type, id LIMIT -1 OFFSET :first"""
         return sql, {**a, **b, "first": ask.first, "last": ask.last}
+
+
+def _inside(ask: Ask, k: int, inside: Clause) -> tuple[str, dict[str, Any]]:
+    """(cid, score) of the k nearest by vec0, with what it can be asked for beside the vector."""
+    sql = f"SELECT cid, 1e0 - distance AS score FROM vec WHERE embedding MATCH :vector AND k = :fetched{inside.sql}"
+    return sql, {"vector": ask.vector.tobytes(), "fetched": k, **inside.params}
+
+
+def _compared(ask: Ask) -> tuple[str, dict[str, Any]]:
+    """(cid, score) of every admitted chunk: its vector is read by id and compared."""
+    admitted = where(ask.filters)
+    sql = (
+        "SELECT cid, 1e0 - vec_distance_cosine(embedding, :vector) AS score"
+        f" FROM chunk JOIN (SELECT cid, embedding FROM vec) held USING (cid) WHERE {admitted.sql}"
+    )
+    return sql, {"vector": ask.vector.tobytes(), **admitted.params}
