@@ -81,7 +81,7 @@ def _ask(query: Query, url: str, limit: int, timeout: float, max_bytes: int, tok
             raise BadParameter(f"the environment variable {token_env} is not set", where=url)
         headers["Authorization"] = f"Bearer {os.environ[token_env]}"
     # In ASCII, so that a lone surrogate crosses as its escape.
-    body = json.dumps({"query": query.text, "filters": as_plain(dict(query.filters)), "limit": limit}).encode("ascii")
+    body = json.dumps({"query": query.text, "filters": as_plain(dict(query.filters)), "limit": limit}, default=str).encode("ascii")
     headers["Content-Type"] = "application/json"
     try:
         with httpx.Client(timeout=timeout) as client, client.stream("POST", url, content=body, headers=headers) as response:

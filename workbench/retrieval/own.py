@@ -73,7 +73,7 @@ def channel(function: Callable[..., Any] | None = None, *, name: str = "", ids: 
 
 def own_list(
     name: str, stage: str, query: Query, ctx: Context, params: dict[str, Any], ids: str, ask: Callable[[], Any],
-    engine: str = "", error: type[WorkbenchError] = ChannelFailed,
+    engine: str = "",
 ) -> Ranking:  # fmt: skip
     """What `ask` returns as the list `name`, asked once for all variants that share it, and traced.
 
@@ -93,7 +93,7 @@ def own_list(
             except WorkbenchError:
                 raise
             except Exception as failed:
-                raise error(f"channel {name!r} failed: {type(failed).__name__}: {failed}", where=line_of(failed)) from failed
+                raise ChannelFailed(f"channel {name!r} failed: {type(failed).__name__}: {failed}", where=line_of(failed)) from failed
             made, read, rejected = ranking(name, found, query, ctx, ids, limit)
             span.rows, span.bytes = len(made), getattr(found, "bytes_read", 0)
             if rejected:
