@@ -12,6 +12,9 @@ PATHS = ("old", "stopgap", "new")
 PATH_COLOURS = ("#c1432c", "#d08a2e", "#1f7a63")
 STAGES = ("full text", "vector", "chunk text", "hydrate", "filter pass")
 
+PARTS = "datum.value == 1 ? '1' : '1/' + round(1 / datum.value)"
+"""Vega's expression for a share as a part of one."""
+
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -32,18 +35,26 @@ def _path_colour(alt: Any, paths: Sequence[str] = PATHS) -> Any:
 
 
 def bytes_by_path(rows: Rows, limit: int) -> Any:
-    """Bytes a search of each path on a log axis, one mark a query, the stated limit as a line. Rows: path, project, bytes."""
+    """Bytes a search of each path on a log axis, one mark a query, the median as a diamond, the stated limit as a line.
+
+    Rows: path, project, bytes.
+    """
     alt = _alt()
-    frame = _frame([{**r, "kb": r["bytes"] / 1e3} for r in rows if r["bytes"]])
-    x = alt.X("kb:Q", scale=alt.Scale(type="log"), title="KB a search (log)", axis=alt.Axis(format="~s"))
-    marks = alt.Chart(frame).mark_tick(thickness=1.5, size=18, opacity=0.7).encode(
-        x=x, y=alt.Y("path:N", sort=list(PATHS), title=None), color=_path_colour(alt),
-        tooltip=["path", "project", alt.Tooltip("kb", format=",.1f")],
-    )  # fmt: skip
-    middle = alt.Chart(frame).mark_point(shape="diamond", size=120, color="#1c2430").encode(x="median(kb):Q", y=alt.Y("path:N", sort=list(PATHS)))
-    line = alt.Chart(_frame([{"kb": limit / 1e3, "label": f"{limit / 1e3:g} KB"}])).encode(x="kb:Q")
-    rule = line.mark_rule(strokeDash=[4, 3], color=MUTED) + line.mark_text(align="left", dx=5, y=8, color=MUTED).encode(text="label:N")
-    return (rule + marks + middle).properties(width=WIDE - 160, height=alt.Step(40)).facet(row=alt.Row("project:N", title=None))
+    rows = [{**r, "kb": r["bytes"] / 1e3} for r in rows if r["bytes"]]
+    most = max([r["kb"] for r in rows] + [limit / 1e3]) * 1.5
+    charts = []
+    for project in dict.fromkeys(r["project"] for r in rows):
+        frame = _frame([r for r in rows if r["project"] == project])
+        x = alt.X("kb:Q", scale=alt.Scale(type="log", domain=[1, most]), title="KB a search (log)", axis=alt.Axis(format="~s"))
+        y = alt.Y("path:N", sort=list(PATHS), title=None)
+        marks = alt.Chart(frame).mark_tick(thickness=1.5, size=18, opacity=0.6).encode(
+            x=x, y=y, color=_path_colour(alt), tooltip=["path", alt.Tooltip("kb", format=",.1f")]
+        )
+        middle = alt.Chart(frame).mark_point(shape="diamond", size=110, color="#1c2430").encode(x="median(kb):Q", y=y)
+        line = alt.Chart(_frame([{"kb": limit / 1e3, "label": f"{limit / 1e3:g} KB"}])).encode(x="kb:Q")
+        rule = line.mark_rule(strokeDash=[4, 3], color=MUTED) + line.mark_text(align="left", dx=5, y=8, color=MUTED).encode(text="label:N")
+        charts.append((rule + marks + middle).properties(width=WIDE - 160, height=alt.Step(36), title=f"project: {project}"))
+    return alt.vconcat(*charts)
 
 
 def rounds(rows: Rows) -> Any:
@@ -94,7 +105,7 @@ def growth(rows: Rows, what: str, slopes: Mapping[str, Any]) -> Any:
     charts = []
     for over, title in (("note size", "note size, chunks held"), ("chunks", "chunks, note size held")):
         base = alt.Chart(_frame([p for p in points if p["over"] == over])).encode(
-            x=alt.X("share:Q", scale=alt.Scale(type="log", base=2, domain=[1 / 18, 2.4]), title=title, axis=alt.Axis(values=[1 / 16, 1 / 8, 1 / 4, 1 / 2, 1], format=".2~f")),
+            x=alt.X("share:Q", scale=alt.Scale(type="log", base=2, domain=[1 / 18, 2.4]), title=title, axis=alt.Axis(values=[1 / 16, 1 / 8, 1 / 4, 1 / 2, 1], labelExpr=PARTS)),
             y=alt.Y("value:Q", scale=alt.Scale(type="log"), title=unit if over == "note size" else None), color=_path_colour(alt, ("old", "new")),
         )  # fmt: skip
         dots = base.mark_line() + base.mark_point(size=55).encode(tooltip=["over", "share", "path", alt.Tooltip("value", format=",.3f")])
@@ -120,11 +131,11 @@ def cosine_overlap(rows: Rows) -> Any:
     """How many queries have their best relevant and their best irrelevant document at which cosine. Rows: set, kind, cosine, queries."""
     alt = _alt()
     kinds = ["relevant", "irrelevant"]
-    return alt.Chart(_frame(rows)).mark_area(interpolate="step", opacity=0.45).encode(
+    return alt.Chart(_frame(rows)).mark_area(interpolate="step", fillOpacity=0.5).encode(
         x=alt.X("cosine:Q", title="cosine of the best document"), y=alt.Y("queries:Q", title="queries", stack=None),
         color=alt.Color("kind:N", title=None, sort=kinds, scale=alt.Scale(domain=kinds, range=["#1f7a63", "#c1432c"])),
         tooltip=["set", "kind", "cosine", "queries"],
-    ).properties(width=WIDE // 2 - 50, height=200).facet(column=alt.Column("set:N", title=None))  # fmt: skip
+    ).properties(width=WIDE // 2 - 50, height=200).facet(column=alt.Column("set:N", title=None)).resolve_scale(y="independent")  # fmt: skip
 
 
 def parts(rows: Rows) -> Any:

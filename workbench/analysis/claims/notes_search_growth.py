@@ -30,7 +30,7 @@ STEPS = (16, 8, 4, 2, 1)
 NOTE_SIZE_SHARE = 0.25
 """Of the full collection: where notes are cut in parts, its chunks stay as many as they are."""
 QUERIES, TURNS = 4, 3
-LAYOUT_TURNS = 7
+LAYOUT_TURNS = 5
 DIFFERENT = 0.1
 """Layouts whose times differ by less than a tenth are told apart by nothing that a service would feel."""
 SELECTIVITIES = {"all": {}, "a twelfth": {"tags": "storage"}, "a hundredth": {"tags": "storage", "note_type": "transcript"}}

@@ -12,7 +12,7 @@ import numpy as np
 
 from workbench.analysis import known_items
 from workbench.analysis.claims.notes_search_judged import DEPTH, METRICS, sign_of
-from workbench.analysis.claims.notes_search_subjects import Remembering
+from workbench.analysis.claims.notes_search_subjects import Remembering, some
 from workbench.analysis.claims.subjects import loaded
 from workbench.analysis.comparison import Comparison, compare
 from workbench.analysis.judged import judge
@@ -27,10 +27,10 @@ from workbench.sources.readers import open_source
 from workbench.sources.source import JudgedQuery, Qrel, Source
 from workbench.types import Chunk, Query
 
-QUERIES = 500
+QUERIES = 400
 """Observations asked for, evenly over all: a set of them resolves two points of success@8."""
 TITLES = 200
-ITEMS_A_NOTE = 3
+ITEMS_A_NOTE = 2
 ITEM_WORDS = (6, 60)
 """A list item of so many words is taken as an observation; shorter ones are labels."""
 
@@ -44,7 +44,7 @@ def observation_chunks(run: Run) -> Measured:
     with_items = loaded(run, "meetings-observations", _with_observations(folder))  # type: ignore[arg-type]
     catalog = with_items.stores.catalog
     said = [c for c in catalog.chunks(catalog.ids_where({"source_type": "observation"}))]
-    said = [said[n] for n in np.unique(np.linspace(0, len(said) - 1, min(QUERIES, len(said))).round().astype(int))]
+    said = [said[n] for n in np.unique(np.linspace(0, len(said) - 1, min(some(run, QUERIES), len(said))).round().astype(int))]
     queries = [JudgedQuery(c.entity_id, every_second_word(c.text)) for c in said]
     note = {c.entity_id: str(c.facets.metadata["note"]) for c in said}
     judged_set = judge(queries, [Qrel(q.id, note[q.id], 1) for q in queries])
@@ -88,7 +88,7 @@ def _titles(run: Run, collections: dict[str, Collection]) -> dict[str, float]:
     """Ordinary searches beside: the minutes' titles as queries for their notes, observations returned as notes."""
     out = {}
     for name, collection in collections.items():
-        items = known_items.titles(known_items.chunks_of(collection.stores.catalog), limit=TITLES, seed=run.seed)
+        items = known_items.titles(known_items.chunks_of(collection.stores.catalog), limit=some(run, TITLES), seed=run.seed)
         wanted = {q.query_id: q.entity_id for q in items.qrels}
         filters = {"source_type": ["entity", "observation"]}
         with Notes(DuckNotes.open(Path(collection.stores.catalog.path)), Remembering(collection.stores.embedder)) as notes:

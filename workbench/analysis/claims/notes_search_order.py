@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.analysis.claims.notes_search_subjects import LARGE, Project, asked, project
+from workbench.analysis.claims.notes_search_subjects import LARGE, Project, asked, project, some
 from workbench.analysis.claims.subjects import loaded
 from workbench.analysis.run import Run
 from workbench.analysis.verdict import Measured
@@ -24,13 +24,13 @@ from workbench.retrieval.notes.request import Ask
 from workbench.retrieval.notes.search import Notes, Plan, typed
 from workbench.retrieval.search import Collection
 from workbench.settings import home
-from workbench.sources.source import Source
+from workbench.sources.source import JudgedQuery, Source
 from workbench.types import Chunk, Query
 
 EXHAUSTIVE_NOTES = 240
 """Fewer than the loop's budget of 260, so that only the end of the ranking can end it."""
 EVERY_CHUNK = 10**6
-ORDER_QUERIES, PAGED_QUERIES = 24, 16
+ORDER_QUERIES, PAGED_QUERIES, REACHED_QUERIES = 24, 15, 15
 PAGE, PAGES = 10, 5
 TIED_NOTES = 60
 
@@ -43,7 +43,7 @@ def same_order(run: Run) -> Measured:
         cut_catalog(Path(at.collection.stores.catalog.path), catalog, share=min(1.0, EXHAUSTIVE_NOTES / at.notes))
         build_old(catalog, old_file)
         with OldNotes(catalog, old_file, at.new.embedder) as old, Notes(DuckNotes.open(catalog), at.new.embedder) as new:
-            value = _compared(old, new, at)
+            value = _compared(old, new, asked(at, some(run, ORDER_QUERIES)))
             ((notes, chunks),) = old.file.rows("SELECT (SELECT count(*) FROM old.search_index WHERE source_type = 'entity'), count(*) FROM chunk")
     return Measured(
         value, f"the first {notes:,} notes of {at.collection.name}, {chunks:,} chunks",
@@ -53,9 +53,8 @@ def same_order(run: Run) -> Measured:
     )  # fmt: skip
 
 
-def _compared(old: OldNotes, new: Notes, at: Project) -> dict[str, Any]:
+def _compared(old: OldNotes, new: Notes, queries: Sequence[JudgedQuery]) -> dict[str, Any]:
     open_ = {unit: OldSettings(min_similarity=0.0, lexical=unit) for unit in ("chunks", "larger")}
-    queries = asked(at, ORDER_QUERIES)
     found: dict[str, list[bool]] = {n: [] for n in ("exhaustive", "equal", "scores", "page k 1000", "page k 260", "page documents")}
     for q in queries:
         query = Query(q.text, limit=EVERY_CHUNK)
@@ -93,7 +92,7 @@ def pages(run: Run) -> Measured:
     wide = {"growing": Budget(growing=True, page_rows=PAGE * PAGES), "one k": Budget(page_rows=PAGE * PAGES)}
     value: dict[str, Any] = {}
     for label, budget in wide.items():
-        found = [_paged(at.new, q.text, Plan(budget=budget)) for q in asked(at, PAGED_QUERIES)]
+        found = [_paged(at.new, q.text, Plan(budget=budget)) for q in asked(at, some(run, PAGED_QUERIES))]
         value[label] = {
             "first_two_pages_equal_a_double_page": all(f["two"] for f in found), "all_pages_equal_one_long_page": all(f["all"] for f in found),
             "queries_that_differ": sum(not f["all"] for f in found), "rows_lost": sum(f["lost"] for f in found),
@@ -103,7 +102,7 @@ def pages(run: Run) -> Measured:
         ties = _paged(tied, "equal words", Plan(budget=wide["one k"]))
         wanted = sorted(tied.search(Query("equal words", limit=PAGE * PAGES), Plan(budget=wide["one k"])).keys)
         in_order = list(tied.search(Query("equal words", limit=PAGE * PAGES), Plan(budget=wide["one k"])).keys) == wanted
-    reached = {k: _reached(at, Budget(k, k)) for k in (100, 260, 1000)}
+    reached = {k: _reached(at, Budget(k, k), some(run, REACHED_QUERIES)) for k in (100, 260, 1000)}
     return Measured(
         {"pages_equal": value["one k"]["all_pages_equal_one_long_page"] and ties["all"] and in_order,
          "pages_equal_where_k_grows": value["growing"]["all_pages_equal_one_long_page"], **value,
@@ -123,10 +122,10 @@ def _paged(notes: Notes, text: str, plan: Plan) -> dict[str, Any]:
             "twice": len(joined) - len(set(joined))}  # fmt: skip
 
 
-def _reached(at: Project, budget: Budget) -> dict[str, float]:
+def _reached(at: Project, budget: Budget, queries: int) -> dict[str, float]:
     """Rows that the statement can return at all."""
     found = []
-    for q in asked(at, 24):
+    for q in asked(at, queries):
         text = Query(q.text).normalised
         ask = Ask(tuple(at.new.engine.tokenizer.query_terms(text)), at.new.embedder.embed_query(text), typed({}), budget.k_fts, budget.k_vec, 0, EVERY_CHUNK)
         found.append(len(at.new.engine.ranked(ask).rows))

@@ -28,7 +28,7 @@ LARGE, SECOND = "large", "second"
 SMALL_NOTES = {LARGE: 446, SECOND: 64}
 """Notes of SIZE=small: a sixteenth of each project."""
 
-ASKED = 48
+ASKED = 40
 """Queries that both paths answer in full: enough for a distribution, few enough for minutes at full size."""
 NEW_PAGE = 10
 
@@ -93,6 +93,11 @@ def asked(at: Project, count: int = ASKED) -> tuple[JudgedQuery, ...]:
     known = at.collection.stores.catalog.queries()
     places = np.unique(np.linspace(0, len(known) - 1, min(count, len(known))).round().astype(int))
     return tuple(known[p] for p in places)
+
+
+def some(run: Run, count: int) -> int:
+    """That many at full size, and a third for a quick look."""
+    return count if full_size(run) else -(-count // 3)
 
 
 def old_searches(run: Run, at: Project, switches: Switches = OLD, count: int = ASKED) -> list[OldResult]:

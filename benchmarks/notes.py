@@ -1,0 +1,197 @@
+"""The rebuilt notes search against the old path, against its own legs, and against numpy on the same rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness import Row, at_most, benchmark
+from workbench.analysis.claims.notes_search_subjects import LARGE, Project, asked, project
+from workbench.analysis.run import open_run
+from workbench.bm25 import K1, B
+from workbench.retrieval.notes import statement
+from workbench.retrieval.notes.budget import K_CAP, Budget
+from workbench.retrieval.notes.derive import cut_catalog
+from workbench.retrieval.notes.duck import DuckNotes
+from workbench.retrieval.notes.layouts import TWO_TABLES
+from workbench.retrieval.notes.old_constants import PAGE_ROWS
+from workbench.retrieval.notes.request import Ask
+from workbench.retrieval.notes.search import Notes, typed
+from workbench.settings import home
+from workbench.stores.sql_filters import where
+from workbench.types import Query
+
+QUERIES, TURNS = 6, 7
+OLD_QUERIES, OLD_TURNS = 6, 1
+SHARES = {"all": 1.0, "a tenth": 0.1, "a hundredth": 0.01}
+PAGE = 10
+
+# Limits of issue 4. What a statement costs before it reads a row is allowed apart, in milliseconds.
+VECTOR_TIMES, VECTOR_MS = 4.0, 3.0
+LEXICAL_TIMES, LEXICAL_MS = 5.0, 8.0
+STATEMENT_TIMES = 1.3
+TENFOLD = {"all": 6.0, "a tenth": 4.0}
+BYTES = 100_000
+
+
+@benchmark("notes")
+def notes() -> Iterator[Row]:
+    """Milliseconds, ratios and bytes on the large replica at three selectivities."""
+    with TemporaryDirectory(dir=_workplace()) as work:
+        at = project(open_run("notes-search", out=Path(work)), LARGE)
+        truth = _Numpy.of(at)
+        seconds: dict[str, float] = {}
+        sizes: list[int] = []
+        for label, filters in _filters(at).items():
+            mask = truth.admitted(filters)
+            asks = [_ask(at.new, q.text, filters) for q in asked(at, QUERIES)]
+            ms = _in_turn({
+                "search": lambda filters=filters: sizes.extend(_searched(at, filters)),
+                "statement": lambda asks=asks: [at.new.engine.ranked(a) for a in asks],
+                "lexical": lambda asks=asks: [_lexical(at, a) for a in asks],
+                "vector": lambda asks=asks: [_vector(at, a) for a in asks],
+                "numpy vectors": lambda asks=asks, mask=mask: [truth.nearest(a, mask) for a in asks],
+                "numpy postings": lambda asks=asks, mask=mask: [truth.best(a, mask) for a in asks],
+            })  # fmt: skip
+            seconds[label] = ms["search"]
+            n, of = QUERIES * TURNS, f"{int(mask.sum()):,} of {at.chunks:,} chunks"
+            yield Row(f"notes/search, {label}", ms["search"], "ms", against=of, n=n)
+            yield Row(f"notes/vector leg over numpy, {label}", (ms["vector"] - VECTOR_MS) / ms["numpy vectors"], "×", at_most(VECTOR_TIMES),
+                      f"a product over the same rows, {ms['numpy vectors']:.1f} ms, {VECTOR_MS:g} ms allowed apart", n)  # fmt: skip
+            yield Row(f"notes/lexical leg over numpy, {label}", (ms["lexical"] - LEXICAL_MS) / ms["numpy postings"], "×", at_most(LEXICAL_TIMES),
+                      f"the same postings as a CSC, {ms['numpy postings']:.1f} ms, {LEXICAL_MS:g} ms allowed apart", n)  # fmt: skip
+            yield Row(f"notes/statement over its legs, {label}", ms["statement"] / (ms["lexical"] + ms["vector"]), "×", at_most(STATEMENT_TIMES),
+                      f"{ms['lexical']:.1f} + {ms['vector']:.1f} ms", n)  # fmt: skip
+            old = _in_turn({"old": lambda filters=filters: _old(at, filters)}, turns=OLD_TURNS, queries=OLD_QUERIES)["old"]
+            yield Row(f"notes/old path over new, {label}", old / ms["search"], "×", against=f"the old path, {old:.0f} ms", n=OLD_QUERIES)
+        yield from _tenfold(at, Path(work), seconds)
+        budget = Budget()
+        yield Row("notes/bytes a search", max(sizes), "B", at_most(min(BYTES, budget.bytes_at_most(PAGE))), "ids and page text", len(sizes))
+
+
+def _tenfold(at: Project, work: Path, seconds: Mapping[str, float]) -> Iterator[Row]:
+    """A tenth of the chunks, searched in the same way."""
+    cut_catalog(Path(at.collection.stores.catalog.path), work / "tenth.duckdb", share=0.1)
+    with Notes(DuckNotes.open(work / "tenth.duckdb"), at.new.embedder) as tenth:
+        filters = _filters(at)
+        for label, limit in TENFOLD.items():
+            queries = [Query(q.text, filters[label], PAGE) for q in asked(at, QUERIES)]
+            small = _in_turn({"small": lambda queries=queries: [tenth.search(q) for q in queries]})["small"]
+            yield Row(f"notes/ten times the chunks, {label}", seconds[label] / small, "×", at_most(limit), f"a tenth, {small:.1f} ms", QUERIES * TURNS)
+
+
+def _workplace() -> Path:
+    path = home() / "notes"
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _filters(at: Project) -> dict[str, dict[str, Any]]:
+    """Notes by when they were made: the newest tenth and hundredth."""
+    sql = "SELECT quantile_disc(created, $share) FROM chunk WHERE source_type = 'entity'"
+    since = {label: at.old.file.rows(sql, {"share": 1 - share})[0][0] for label, share in SHARES.items()}
+    return {label: typed({} if label == "all" else {"created": {"gte": since[label]}}) for label in SHARES}
+
+
+def _ask(notes_: Notes, text: str, filters: Mapping[str, Any]) -> Ask:
+    text = Query(text).normalised
+    return Ask(tuple(notes_.engine.tokenizer.query_terms(text)), notes_.embedder.embed_query(text), filters, K_CAP, K_CAP, 0, PAGE)
+
+
+def _lexical(at: Project, ask: Ask) -> None:
+    """The statement's full-text leg alone, its rows kept in the engine."""
+    admitted = where(ask.filters)
+    leg = statement.lexical_leg(TWO_TABLES, admitted.sql)
+    params = {"terms": list(ask.terms), "k1": K1, "b": B, "k_fts": ask.k_fts, **admitted.params}
+    at.new.engine.file.rows(f"SELECT count(*), max(score) FROM ({leg})", params)
+
+
+def _vector(at: Project, ask: Ask) -> None:
+    """The statement's vector leg alone."""
+    admitted = where(ask.filters)
+    leg = statement.vector_leg(TWO_TABLES, at.new.engine.dim, admitted.sql, ask.floors, asked=True)
+    at.new.engine.file.rows(f"SELECT count(*), max(score) FROM ({leg})", {"vector": ask.vector, "k_vec": ask.k_vec, **admitted.params})
+
+
+def _searched(at: Project, filters: Mapping[str, Any]) -> list[int]:
+    return [at.new.search(Query(q.text, filters, PAGE)).span.bytes for q in asked(at, QUERIES)]
+
+
+def _old(at: Project, filters: Mapping[str, Any]) -> None:
+    for q in asked(at, OLD_QUERIES):
+        at.old.search(Query(q.text, filters, PAGE_ROWS))
+
+
+def _in_turn(sides: Mapping[str, Callable[[], Any]], turns: int = TURNS, queries: int = QUERIES) -> dict[str, float]:
+    """Median milliseconds a query of each side; the sides run one after the other in each turn."""
+    spent: dict[str, list[float]] = {name: [] for name in sides}
+    if turns > 1:
+        for call in sides.values():
+            call()
+    for _ in range(turns):
+        for name, call in sides.items():
+            start = time.perf_counter()
+            call()
+            spent[name].append((time.perf_counter() - start) / queries * 1e3)
+    return {name: median(times) for name, times in spent.items()}
+
+
+@dataclass(frozen=True)
+class _Numpy:
+    """The same vectors and postings in memory: what an exact search costs at the least."""
+
+    at: Project
+    vectors: np.ndarray
+    start: np.ndarray
+    cid: np.ndarray
+    weight: np.ndarray
+    term: Mapping[str, int]
+
+    @classmethod
+    def of(cls, at: Project) -> _Numpy:
+        file = at.old.file
+        found = file.table("SELECT embedding FROM vector ORDER BY cid").column(0)
+        vectors = np.concatenate([p.flatten().to_numpy() for p in found.chunks]).reshape(-1, at.new.engine.dim)
+        dictionary = file.rows("SELECT term, term_id, df FROM dict ORDER BY term_id")
+        ((n, average),) = file.rows("SELECT n, avgdl FROM corpus")
+        posting = file.table("SELECT term_id, cid, tf, dl FROM posting ORDER BY term_id, cid")
+        columns = {name: posting.column(name).to_numpy() for name in posting.column_names}
+        df = np.asarray([d for _, _, d in dictionary], float)
+        idf = np.log(1 + (n - df + 0.5) / (df + 0.5))
+        tf, norm = columns["tf"].astype(np.float64), K1 * (1 - B + B * columns["dl"] / average)
+        weight = idf[columns["term_id"]] * tf * (K1 + 1) / (tf + norm)
+        start = np.searchsorted(columns["term_id"], np.arange(len(df) + 1))
+        return cls(at, vectors, start, columns["cid"].astype(np.int32), weight, {t: i for t, i, _ in dictionary})
+
+    def admitted(self, filters: Mapping[str, Any]) -> np.ndarray:
+        """(n,) which chunks a filter admits."""
+        mask = np.zeros(len(self.vectors), bool)
+        mask[np.asarray(self.at.collection.stores.catalog.ids_where(filters)) - 1] = True
+        return mask
+
+    def nearest(self, ask: Ask, mask: np.ndarray) -> np.ndarray:
+        """The k nearest of the admitted rows, unordered."""
+        if mask.all():
+            return _top(self.vectors @ ask.vector, ask.k_vec)
+        rows = np.flatnonzero(mask)
+        return rows[_top(self.vectors[rows] @ ask.vector, ask.k_vec)]
+
+    def best(self, ask: Ask, mask: np.ndarray) -> np.ndarray:
+        """The k best of the admitted rows by BM25, unordered."""
+        scores = np.zeros(len(mask))
+        for t in ask.terms:
+            if t in self.term:
+                held = slice(self.start[self.term[t]], self.start[self.term[t] + 1])
+                scores[self.cid[held]] += self.weight[held]  # a chunk stands once in a term's postings
+        return _top(np.where(mask, scores, 0.0), ask.k_fts)
+
+
+def _top(scores: np.ndarray, k: int) -> np.ndarray:
+    return np.argpartition(-scores, k)[:k] if len(scores) > k else np.arange(len(scores))
