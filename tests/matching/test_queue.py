@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import subprocess
 import sys
@@ -152,19 +151,23 @@ def test_the_second_of_two_reviewers_is_told_who_was_first(path):
         assert ask(other, plain("what is the weather in town0 please")).tier == "alias"
 
 
-def _review(path: str, start: int, step: int, results) -> None:
-    """One reviewer: decides every candidate that is open when its turn comes, every third one an approval."""
-    mine = Counter()
-    with Library(path) as library:
-        ids = [c.id for c in candidates(library, None, 10_000)]
-        for at in range(start, start + len(ids)):
-            chosen = ids[at * step % len(ids)]
-            try:
-                (approve if chosen % 3 == 0 else reject)(library, chosen, f"reviewer {start}")
-                mine["done"] += 1
-            except AlreadyDecided:
-                mine["late"] += 1
-    results.put(dict(mine))
+# One reviewer: decides every candidate, every third one an approval, beginning at its own place.
+REVIEW = """
+import sys
+from collections import Counter
+from workbench.matching.library import Library
+from workbench.matching.queue import AlreadyDecided, approve, candidates, reject
+start, mine = int(sys.argv[2]), Counter(done=0, late=0)
+with Library(sys.argv[1]) as library:
+    ids = [c.id for c in candidates(library, None, 10_000)]
+    for chosen in ids[start:] + ids[:start]:
+        try:
+            (approve if chosen % 3 == 0 else reject)(library, chosen, f"reviewer {start}")
+            mine["done"] += 1
+        except AlreadyDecided:
+            mine["late"] += 1
+print(mine["done"], mine["late"])
+"""
 
 
 def test_two_reviewers_at_once_over_a_thousand_open_candidates_lose_and_double_nothing(tmp_path: Path):
@@ -172,22 +175,18 @@ def test_two_reviewers_at_once_over_a_thousand_open_candidates_lose_and_double_n
     with Library(path, settings=ADR_0003) as library:
         fill(library, 334)
         assert len(candidates(library, "open", 10_000)) == 1002
-    context = multiprocessing.get_context("spawn")
-    results = context.Queue()
-    people = [context.Process(target=_review, args=(str(path), s, 1, results)) for s in (0, 501)]
-    for person in people:
-        person.start()
-    counts = [results.get(timeout=120) for _ in people]
-    for person in people:
-        person.join()
-        assert person.exitcode == 0
+    command = [sys.executable, "-c", REVIEW, str(path)]
+    people = [subprocess.Popen([*command, str(start)], stdout=subprocess.PIPE, text=True) for start in (0, 501)]
+    counts = [tuple(map(int, person.communicate(timeout=120)[0].split())) for person in people]
+    assert [person.returncode for person in people] == [0, 0]
     with Library(path) as library:
         found = candidates(library, None, 10_000)
         states = Counter(c.state for c in found)
         assert len(found) == 1002 and states["open"] == 0
         assert states["approved"] == len(library.db.execute("SELECT 1 FROM aliases").fetchall())
         # Every decision that was reported done is in the file, once: both reviewers decide a candidate alike.
-        assert sum(c.get("done", 0) for c in counts) == states["approved"] + states["rejected"]
+        assert sum(done + late for done, late in counts) == 2 * 1002
+        assert sum(done for done, _ in counts) == states["approved"] + states["rejected"]
         by_request = Counter(c.request_id for c in found if c.state == "approved")
         assert all(n == 1 for n in by_request.values())
 

@@ -110,7 +110,7 @@ def test_a_new_redaction_rule_cleans_what_is_stored_already(tmp_path: Path):
         assert library.request(1).messages[0].text == "The codename is <codename>"
         assert ask(library, plain("The codename is BLUEBIRD")).answer.text == "<codename> it is"
     with Library(path) as library:
-        assert [r.name for r in library.own_rules("redaction")] == ["codename"]
+        assert [r.name for r in library.project.own_rules("redaction")] == ["codename"]
 
 
 def test_a_new_scrubbing_rule_makes_recorded_requests_equal_at_once():
@@ -119,6 +119,29 @@ def test_a_new_scrubbing_rule_makes_recorded_requests_equal_at_once():
         assert not ask(library, plain("Build 9999 failed")).served
         library.add_rule("scrubbing", {"name": "build", "pattern": r"Build \d+", "replace": "Build <n>"})
         assert ask(library, plain("Build 9999 failed")).tier == "normalised"
+
+
+def test_a_dropped_rule_hides_nothing_more_and_what_it_hid_is_told_apart():
+    first, second = "4f1c2d3e-5a6b-4c7d-8e9f-0a1b2c3d4e5f", "9b8a7c6d-1e2f-4a3b-8c4d-5e6f7a8b9c0d"
+    with Library() as library:
+        library.record(plain(f"summarise ticket {first}"), said("the crane"))
+        assert ask(library, plain(f"summarise ticket {second}")).tier == "normalised"
+        library.drop_rule("uuid")
+        assert not ask(library, plain(f"summarise ticket {second}")).served
+        assert ask(library, plain(f"summarise  ticket {first}")).tier == "normalised"
+        with pytest.raises(BadRule, match="no scrubbing rule 'uuid'"):
+            library.drop_rule("uuid")
+
+
+def test_rules_and_settings_that_another_process_changed_are_taken_over(tmp_path: Path):
+    with Library(tmp_path / "l.sqlite") as one, Library(tmp_path / "l.sqlite") as other:
+        one.record(plain("Build 1234 failed"), said("fix it"))
+        other.add_rule("scrubbing", {"name": "build", "pattern": r"Build \d+", "replace": "Build <n>"})
+        other.change(serve=0.5)
+        assert ask(one, plain("Build 9999 failed")).tier == "normalised"
+        assert one.settings.serve == 0.5
+        one.record(plain("Build 5 passed"), said("well done"))
+        assert ask(other, plain("Build 6 passed")).answer.text == "well done"
 
 
 def test_numbers_of_values_start_anew_for_each_request_and_are_shared_within_one():

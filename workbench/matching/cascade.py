@@ -75,6 +75,7 @@ def ask(library: Library, request: RecordedRequest, cascade: Cascade | None = No
                 (time.time(), fingerprint, "served", "exact", 1.0, None, None, found[0], _EXACT_STEPS)
             )
             return Outcome(True, "exact", 1.0, found[0], found[1], _EXACT)
+    library.refresh()
     return _ask(library, library.normal.prepare(request), cascade or cascade_of(library.settings))
 
 

@@ -6,6 +6,7 @@ answer is right for a call exactly where their instances are equal. All chance c
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import tomllib
@@ -29,7 +30,18 @@ TOOLS = (
 
 SAME = ("repeat", "volatile", "surface", "paraphrase")
 """Kinds of calls whose own instance is recorded: the right answer is in the library."""
-HARD = ("reversed", "reordered", "negated", "operator", "number", "name", "system", "tools", "params")
+HARD = (
+    "reversed",
+    "reordered",
+    "negated",
+    "operator",
+    "number",
+    "name",
+    "identifier",
+    "system",
+    "tools",
+    "params",
+)
 """Kinds that come near a recorded call and ask for something else, or for something that its answer cannot do."""
 UNRELATED = "unrelated"
 KINDS = (*SAME, *HARD, UNRELATED)
@@ -37,6 +49,8 @@ KINDS = (*SAME, *HARD, UNRELATED)
 _SLOT = re.compile(r"\{([a-z]+)(\d?)\}")
 _VOLATILE = ("uuid", "time", "path", "id")
 _NUMBERS = ("number", "amount")
+_IDENTIFIERS = ("ticket",)
+"""Ids that a question is about: part of the instance, and scrubbed all the same."""
 
 
 class BadTemplate(WorkbenchError):
@@ -124,14 +138,14 @@ def generate(*, seed: int, instances: int = 6, path: Path | None = None) -> Gene
         for _ in range(instances):
             values = maker.values(template)
             call = maker.call(template, template.ask, values, "recorded")
-            if call.instance in recorded:
+            if _scrubbed(call) in recorded:
                 continue
-            recorded[call.instance] = call
+            recorded[_scrubbed(call)] = call
             asked += maker.same(template, values, call)
             for hard in maker.hard(template, values, call, made):
                 asked.append(hard)
                 if hard.kind in ("reversed", "number", "name", "system") and rng.random() < 1 / 3:
-                    recorded.setdefault(hard.instance, replace(hard, kind="recorded"))
+                    recorded.setdefault(_scrubbed(hard), replace(hard, kind="recorded"))
     for template in made:
         values = maker.values(template)
         unrelated = maker.call(
@@ -139,7 +153,17 @@ def generate(*, seed: int, instances: int = 6, path: Path | None = None) -> Gene
         )
         asked.append(replace(unrelated, near=""))
     rng.shuffle(asked)
-    return Generated(tuple(recorded.values()), tuple(asked), seed)
+    return Generated(tuple(recorded.values()), tuple(_labelled(c, recorded) for c in asked), seed)
+
+
+def _labelled(call: Call, recorded: Mapping[str, Call]) -> Call:
+    """A hard negative that differs from a recorded call in its identifier alone is one of that kind, however made."""
+    if call.kind not in HARD:
+        return call
+    near = recorded.get(_scrubbed(call))
+    if near is None or near.instance == call.instance:
+        return call
+    return replace(call, kind="identifier", near=near.instance)
 
 
 def recorded_calls(count: int, *, seed: int, path: Path | None = None) -> list[Call]:
@@ -152,6 +176,13 @@ def recorded_calls(count: int, *, seed: int, path: Path | None = None) -> list[C
         call = maker.call(template, template.ask, maker.values(template), "recorded")
         found.setdefault(call.instance, call)
     return list(found.values())
+
+
+def _scrubbed(call: Call) -> str:
+    """The instance without its identifiers. No two recorded calls share it: they would answer each other by the chance
+    of the draw, and the kind `identifier` shows that by itself."""
+    name, values = json.loads(call.instance)
+    return canonical_json([name, {k: v for k, v in values.items() if k not in _IDENTIFIERS}])
 
 
 _UNRELATED = "Good evening! Kindly recommend {topic} podcasts for insomniacs, whichever genre fascinates audiences nowadays."
@@ -230,7 +261,8 @@ class _Maker:
             yield near(self.call(template, template.ask, swapped, "reversed"))
         for kind, pools in (
             ("number", _NUMBERS),
-            ("name", tuple(p for p in self.pools if p not in _NUMBERS)),
+            ("name", tuple(p for p in self.pools if p not in (*_NUMBERS, *_IDENTIFIERS))),
+            ("identifier", _IDENTIFIERS),
         ):
             if changed := self._changed(template, values, pools):
                 yield near(self.call(template, template.ask, changed, kind))

@@ -7,10 +7,8 @@ before anything is stored, hashed or compared.
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +16,16 @@ from workbench.matching import entries
 from workbench.matching.call_log import LogWriter
 from workbench.matching.fingerprint import Normal, Prepared, text_words
 from workbench.matching.lexical import Index, index_of
-from workbench.matching.redaction import redaction
-from workbench.matching.remake import remake
+from workbench.matching.project import Project
 from workbench.matching.request import Answer, RecordedRequest
-from workbench.matching.rules import BadRule, Rule, RuleSet, Seen, rule_from
+from workbench.matching.rules import RuleSet, Seen
 from workbench.matching.schema import LibraryError, connect, prepare_file, transaction
-from workbench.matching.scrubbing import scrubbing
 from workbench.matching.settings import MatchingSettings
 from workbench.matching.similarity import Compared
 from workbench.matching.vectors import Encoder, Matrix, VectorWorker, embed_pending, read_matrix, set_version
 from workbench.settings import home
 
 MEMORY = ":memory:"
-KEY_BYTES = 16
 
 
 def library_path(name: str) -> Path:
@@ -75,102 +70,66 @@ class Library:
         self._matrix: tuple[int, Matrix] | None = None
         self._worker: VectorWorker | None = None
         self.log = LogWriter(self.path, self.db)
+        self.encoder: Encoder | None = None
         try:
             prepare_file(self.db, str(path))
-            self._start(settings or MatchingSettings(), key)
-            self.settings = MatchingSettings.from_json(self._get("settings"))
-            self.encoder = self._open_encoder(encoder)
-            self._refresh()
+            self.project = Project(self.db, settings, key)
+            self._given = encoder
+            self._switch()
         except BaseException:
             self.db.close()
             raise
-        if self.encoder is not None and self.path is not None:
-            self._worker = VectorWorker(self.path, self.encoder)
 
     # -- settings and rules --------------------------------------------------------------------------------------
-    def _start(self, settings: MatchingSettings, key: bytes | None) -> None:
-        given = {"settings": settings.as_json(), "key": (key or os.urandom(KEY_BYTES)).hex(), "redaction": "[]",
-                 "scrubbing": "[]", "normal": ""}  # fmt: skip
-        if self._get("normal") is None:
-            with transaction(self.db):
-                self.db.executemany("INSERT OR IGNORE INTO settings VALUES (?, ?)", given.items())
+    @property
+    def settings(self) -> MatchingSettings:
+        return self.project.settings
 
-    def _get(self, name: str) -> str | None:
-        row = self.db.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
-        return row[0] if row else None
-
-    def _set(self, name: str, value: str) -> None:
-        self.db.execute("UPDATE settings SET value = ? WHERE name = ?", (value, name))
-
-    def _open_encoder(self, given: Encoder | None) -> Encoder | None:
-        if not self.settings.embeddings:
-            return None
-        if given is not None:
-            return given
-        from workbench.matching.embedder import open_encoder
-
-        return open_encoder(self.settings.embedding_tokens)
-
-    @cached_property
+    @property
     def normal(self) -> Normal:
         """How this project's requests are made comparable: rules, `include_params`, `tail_n`."""
-        hidden = redaction(bytes.fromhex(self._get("key")), self.own_rules("redaction"))
-        return Normal(
-            hidden, scrubbing(self.own_rules("scrubbing")), self.settings.include_params, self.settings.tail_n
-        )
-
-    def own_rules(self, kind: str) -> tuple[Rule, ...]:
-        """The project's own rules of a kind, "redaction" or "scrubbing", behind the shipped ones."""
-        return tuple(rule_from(r, kind) for r in json.loads(self._get(kind)))
-
-    def add_rule(self, kind: str, rule: Mapping[str, Any]) -> None:
-        """Add a rule of the project's own, or replace the one with its name; all fingerprints are made anew.
-
-        A redaction rule also cleans what is stored already. Raises BadRule.
-        """
-        if kind not in ("redaction", "scrubbing"):
-            raise BadRule(f"no rule set {kind!r}", do="There are: redaction, scrubbing")
-        rule_from(rule, kind)
-        with transaction(self.db):
-            kept = [r for r in json.loads(self._get(kind)) if r["name"] != rule["name"]]
-            self._set(kind, json.dumps([*kept, dict(rule)]))
-            self._remake()
+        return self.project.normal
 
     def change(self, **settings: Any) -> MatchingSettings:
         """Change settings of this project, for good. Raises BadParameter, NotAvailable."""
         changed = self.settings.with_(**settings)
-        before, self.settings = self.settings, changed
-        try:
-            encoder = self._open_encoder(self.encoder)
-            with transaction(self.db):
-                self._set("settings", changed.as_json())
-                self._remake()
-        except BaseException:
-            self.settings = before
-            raise
-        self._restart_worker(encoder)
+        encoder = self._encoder_for(changed)
+        self.project.change(changed)
+        self._switch(encoder)
         return changed
 
-    def _restart_worker(self, encoder: Encoder | None) -> None:
-        if self._worker is not None:
+    def add_rule(self, kind: str, rule: Mapping[str, Any]) -> None:
+        """Add a rule of the project's own, "redaction" or "scrubbing", or replace the one with its name."""
+        self.project.add_rule(kind, rule)
+
+    def drop_rule(self, name: str) -> None:
+        """Scrub no more by this rule."""
+        self.project.drop_rule(name)
+
+    def refresh(self) -> None:
+        """Take over what another process changed. Raises NotAvailable where it switched embeddings on and the model
+        is missing here."""
+        if self.project.refresh():
+            self._switch()
+
+    def _encoder_for(self, settings: MatchingSettings) -> Encoder | None:
+        if not settings.embeddings:
+            return None
+        if self._given is not None or self.encoder is not None:
+            return self._given or self.encoder
+        from workbench.matching.embedder import open_encoder
+
+        return open_encoder(settings.embedding_tokens)
+
+    def _switch(self, encoder: Encoder | None = None) -> None:
+        """Start or stop the embedding tier as the settings ask."""
+        encoder = encoder or self._encoder_for(self.settings)
+        if self._worker is not None and encoder is not self.encoder:
             self._worker.close()
+            self._worker = None
         self.encoder = encoder
-        self._worker = (
-            VectorWorker(self.path, encoder) if encoder is not None and self.path is not None else None
-        )
-
-    def _refresh(self) -> None:
-        """Make the fingerprints anew where the shipped rules are no longer those that made them."""
-        if self._get("normal") != self.normal.hash:
-            with transaction(self.db):
-                self._remake()
-
-    def _remake(self) -> None:
-        """Inside a transaction: derive everything anew where the rules or settings have changed."""
-        self.__dict__.pop("normal", None)
-        if self._get("normal") != self.normal.hash:
-            remake(self.db, self.normal)
-            self._set("normal", self.normal.hash)
+        if encoder is not None and self.path is not None and self._worker is None:
+            self._worker = VectorWorker(self.path, encoder)
 
     # -- writing ---------------------------------------------------------------------------------------------------
     def record(self, request: RecordedRequest, answer: Answer, *, source: str = "", number: int = 0) -> int:
@@ -183,6 +142,7 @@ class Library:
         """Keep calls, all or none of them; their entries' ids. `seen` counts what redaction did."""
         made, now = [], time.time()
         with transaction(self.db):
+            self.project.refresh()
             for request, answer, source, number in calls:
                 ask = Prepared(self.normal.redaction.request(request, seen), self.normal)
                 entry = entries.put_request(self.db, ask, answered=True, source=source, number=number)
@@ -262,7 +222,8 @@ class Library:
         )
 
     def rules(self, kind: str) -> RuleSet:
-        return self.normal.redaction.rules if kind == "redaction" else self.normal.scrubbing
+        """All rules of a kind that work here, "redaction" or "scrubbing"."""
+        return self.project.rules(kind)
 
     def wait_for_vectors(self, timeout: float = 600.0) -> bool:
         """Until every entry has its vector; in memory they are made here and now. False: time was up, or no model."""

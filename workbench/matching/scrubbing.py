@@ -20,9 +20,10 @@ def _shipped() -> RuleSet:
     return RuleSet(read_rules(project_root().joinpath(*FILE))[0])
 
 
-def scrubbing(more: Sequence[Rule] = ()) -> RuleSet:
-    """The shipped rules with a project's own at the end."""
-    return _shipped().extended(more)
+def scrubbing(more: Sequence[Rule] = (), without: Sequence[str] = ()) -> RuleSet:
+    """The shipped rules but those named, with a project's own at the end."""
+    kept = RuleSet(tuple(r for r in _shipped().rules if r.name not in without))
+    return kept.extended(more)
 
 
 def normal_text(rules: RuleSet, text: str, seen: Seen) -> str:

@@ -179,20 +179,21 @@ def scan_and_fts5(run: Run) -> Measured:
     )  # fmt: skip
 
 
+LAST_TWO = ("Paint a zeppelin over the harbour at dawn", "Compose a lullaby for an old lighthouse keeper")
+
+
 def _around_the_limit(run: Run) -> dict[str, Any]:
-    calls = recorded_calls(SCAN_LIMIT + 1, seed=run.seed)
-    settings = replace(ADR_0003, index="scan")
-    with Library(settings=settings) as library:
-        library.record_many((c.request, Answer(c.instance), "", 0) for c in calls)
+    """Whether entries 5,000 and 5,001, unlike all others, are found by a question that is near them."""
+    filler = recorded_calls(SCAN_LIMIT - 1, seed=run.seed)
+    with Library(settings=replace(ADR_0003, index="scan")) as library:
+        library.record_many((c.request, Answer(c.instance), "", 0) for c in filler)
+        at = {library.record(plain(text), Answer(text)): text for text in LAST_TWO}
         found = {}
         for index in ("scan", "fts5"):
             library.change(index=index)
-            for name, at in (("entry_5000", SCAN_LIMIT), ("entry_5001", SCAN_LIMIT + 1)):
-                asked = calls[at - 1].request
-                text = asked.last_text() + " Thank you!"
-                near = replace(asked, messages=(Message("user", (Part("text", text),)),))
-                (outcome,) = replay(library, [near])
-                # Found: nothing that is nearer than the call's own entry can be, and that is what scored.
-                mine = dice_multiset(library.normal.prepare(near).words, library.compared([at])[at][0].words)
-                found[f"{index}_finds_{name}"] = outcome.score == mine
+            for entry, text in at.items():
+                asked = plain(text + ", please")
+                (outcome,) = replay(library, [asked])
+                own = dice_multiset(library.normal.prepare(asked).words, library.compared([entry])[entry][0].words)
+                found[f"{index}_finds_entry_{entry}"] = outcome.score == own
     return found

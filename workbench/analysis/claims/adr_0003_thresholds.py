@@ -75,11 +75,12 @@ def hard_negatives(run: Run) -> Measured:
         shares += [_row(kind, "as recorded", told), _row(kind, "with gates", guarded)]
     before, after = at.tally(ADR_0003_RULES), at.tally(GATED)
     return Measured(
-        {**found, "with_gates_served_wrong": sum(gated.values()), "right_hits": before.counts["served right"],
+        {**found, "with_gates_served_wrong": {k: n for k, n in gated.items() if n}, "right_hits": before.counts["served right"],
          "right_hits_with_gates": after.counts["served right"]},
         where_generated(run),
-        "At serve 1 the record's settings serve what differs in word order or marks alone. The gates are same_order and "
-        "same_marks. Calls by kind: " + ", ".join(f"{kind} {at.tally(ADR_0003_RULES, kind).n}" for kind in HARD),
+        "At serve 1 the record's settings serve what differs in word order or marks alone; the gates same_order and same_marks "
+        "stop that. An identifier that the question is about is scrubbed like a minted one: normalised serves it, no gate "
+        "sees it, and only the project can say so (its rules can be dropped). Calls by kind: " + ", ".join(f"{kind} {at.tally(ADR_0003_RULES, kind).n}" for kind in HARD),
         data={"rows": shares, "examples": _examples(at)},
     )  # fmt: skip
 
