@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from workbench.matching import tiers
 from workbench.matching.call_log import LogRow, write_rows
@@ -50,6 +51,7 @@ class Outcome:
     candidates: tuple[int, ...] = ()
 
 
+@lru_cache(maxsize=64)
 def cascade_of(settings: MatchingSettings) -> Cascade:
     """The tiers that a project's settings ask for, in ADR-0003's order."""
     s = settings
