@@ -36,15 +36,22 @@ def _build(
     as_json: Annotated[bool, typer.Option("--json", help="The manifest as JSON and nothing else.")] = False,
 ) -> None:  # fmt: skip
     """Build a replica: exact counts, the target where it stood. Interrupted, the same command resumes it."""
+    from workbench.errors import BadParameter
+    from workbench.sources.replica.notes_spec import is_notes_spec
     from workbench.stores.loader import load
     from workbench.types import as_plain
 
     options: dict[str, Any] = {"size": size, "seed": seed, "vectors": vectors, "decoy": decoy or None}
+    kind = "replica"
+    if is_notes_spec(file):  # its size is in notes
+        if decoy or filler or vectors != "composed":
+            raise BadParameter("a replica of notes has no decoy, filler or exact vectors", where=str(file))
+        options, kind = {"notes": size, "seed": seed}, "notes_replica"
     if filler:
         options |= {"filler": filler, "filler_texts": texts_of(filler)}
     given = {k: v for k, v in options.items() if v is not None}
     manifest = load(
-        file, name=name or default_name(file, size, seed), qdrant=qdrant, progress=not quiet, kind="replica", **given
+        file, name=name or default_name(file, size, seed), qdrant=qdrant, progress=not quiet, kind=kind, **given
     )
     if as_json:
         print(json.dumps(as_plain(manifest)))

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from workbench.sources.replica.compose import CALIBRATION, Fit, _draws, _on_the_sphere, _weights
+from workbench.sources.replica.compose import CALIBRATION, Fit
 from workbench.sources.replica.notes_layout import NotesLayout
 from workbench.sources.replica.notes_render import text_of
 from workbench.sources.replica.sentences import KINDS
+from workbench.sources.replica.sphere import draws, on_the_sphere, weights_by_direction
 from workbench.sources.source import Embed
 
 NOTES_A_BATCH = 200
@@ -61,11 +62,11 @@ class _Sections:
         """(len(items), dim) float32 unit vectors of these sections."""
         kind, fit = self.layout.kind[items], self.fit
         heading, sentences = self._features(items, self._heading, self._sentence)
-        first, second, angle = _draws(self.layout.seed, items, CALIBRATION)
+        first, second, angle = draws(self.layout.seed, items, CALIBRATION)
         own = heading + sentences - fit.shift[kind]
         own += np.cos(angle)[:, None] * fit.residuals[kind, first]
         own += np.sin(angle)[:, None] * fit.residuals[kind, second]
-        return _on_the_sphere(fit.centre[kind], own)
+        return on_the_sphere(fit.centre[kind], own)
 
     def residuals(self, rng: np.random.Generator, rows: int) -> np.ndarray:
         """(rows, dim) residuals of the fit, at random."""
@@ -93,7 +94,7 @@ class _Sections:
         found = [f.reshape(len(KINDS), CALIBRATION, -1).astype(np.float64) for f in (true, *self._features(flat, parts, parts))]
         means = [f.mean(1) for f in found]
         y, h, s = ((f - m[:, None]).reshape(len(flat), -1) for f, m in zip(found, means, strict=True))
-        by_heading, by_sentence = _weights(y, h, s)
+        by_heading, by_sentence = weights_by_direction(y, h, s)
         residuals = (y - h @ by_heading - s @ by_sentence).reshape(found[0].shape)
         shift = means[1] @ by_heading + means[2] @ by_sentence
         return Fit(*(a.astype(np.float32) for a in (means[0], shift, by_heading, by_sentence, residuals)))
