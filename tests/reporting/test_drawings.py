@@ -112,5 +112,8 @@ def test_the_charts_of_a_set_are_made_of_its_table_and_ranges():
     both = compare_over(made_collection(DOCS), asked, CHOSEN, near, judged=judge(asked, [Qrel("q1", "e1", 1)]), metric="RR")
     bars = comparison_charts.most_different(both.table, both.left, both.right).to_dict()
     assert [r["overlap"] for r in next(iter(bars["datasets"].values()))] == both.table["rbo"].to_list()
+    same = compare_over(made_collection(DOCS), asked, CHOSEN, CHOSEN.replace(name="same"))
+    assert same.table["first_difference"].to_list() == [None, None]
+    assert comparison_charts.most_different(same.table, same.left, same.right).to_dict()  # a column of nothing has a type too
     rows = next(iter(comparison_charts.tie_ranges(both.ranges).to_dict()["datasets"].values()))
     assert [(r["low"], r["value"], r["high"]) for r in rows] == [(v.low, v.value, v.high) for v in both.ranges.values()]

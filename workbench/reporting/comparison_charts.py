@@ -38,7 +38,7 @@ def slope(found: RankComparison, titles: Mapping[PointId, str], target: PointId 
         x=alt.X("side:N", sort=[found.left, found.right], title=None, axis=alt.Axis(labelAngle=0, orient="top", labelFontWeight=600)),
         y=alt.Y("place:Q", scale=alt.Scale(reverse=True, domain=[-0.5, len(found.rows) - 0.5]), axis=None),
         color=alt.Color("lists:N", title=None, sort=kinds, scale=alt.Scale(domain=kinds, range=CATEGORIES[: len(kinds)])),
-        tooltip=["title", "side", "shown", "lists"],
+        tooltip=["title:N", "side:N", "shown:N", "lists:N"],
     )  # fmt: skip
     lines = base.mark_line().encode(detail="row:N", strokeWidth=alt.condition("datum.target", alt.value(4), alt.value(1.6)))
     left = base.transform_filter("!datum.end").mark_text(align="right", dx=-10).encode(text="shown:N")
@@ -71,7 +71,7 @@ def most_different(table: pl.DataFrame, left: str, right: str, limit: int = 20) 
     return alt.Chart(_frame(rows)).mark_bar().encode(
         y=alt.Y("id:N", sort=[r["id"] for r in rows], title=None, axis=alt.Axis(labelLimit=260)),
         x=alt.X("overlap:Q", scale=alt.Scale(domain=[0, 1]), title=f"rank-biased overlap of {left} and {right}"),
-        tooltip=["query", alt.Tooltip("overlap", format=".3f"), "first difference"],
+        tooltip=["query:N", alt.Tooltip("overlap:Q", format=".3f"), "first difference:Q"],
     ).properties(width=WIDE - 200, height=alt.Step(20))  # fmt: skip
 
 
@@ -83,7 +83,7 @@ def tie_ranges(ranges: Mapping[str, Range]) -> Any:
     base = alt.Chart(_frame(rows)).encode(y=alt.Y("variant:N", sort=list(ranges), title=None))
     return (
         base.mark_rule(strokeWidth=3, color=MUTED).encode(x=alt.X("low:Q", title=f"{metric}, over all orders of the ties", scale=alt.Scale(zero=False)), x2="high:Q")
-        + base.mark_point(size=90).encode(x="value:Q", tooltip=["variant", "value", "low", "high", "split", "moved"])
+        + base.mark_point(size=90).encode(x="value:Q", tooltip=["variant:N", "value:Q", "low:Q", "high:Q", "split:Q", "moved:Q"])
     ).properties(width=WIDE - 200, height=alt.Step(34))  # fmt: skip
 
 
