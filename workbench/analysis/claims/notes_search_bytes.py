@@ -52,8 +52,8 @@ def production_bytes(run: Run) -> Measured:
         {"large_mb": value[LARGE]["megabytes"]["mean"], "second_mb": value[SECOND]["megabytes"]["mean"],
          "large_over_second": round(ratio, 1), "weighed_bytes_equal_those_that_cross": agrees, **value},
         _where(run),
-        "Assumed: the project that the document describes is the one of 350 MB a search, and the other has notes of the same "
-        "size, 1,020 of them. 350 MB are more than all its text: each round reads a whole row twice.",
+        "Assumed: the project that the document describes is the one of 350 MB a search, and the other's notes are a seventh as "
+        "long. 350 MB are more than all its text of 296 MB: each round reads a whole row twice.",
     )  # fmt: skip
 
 
