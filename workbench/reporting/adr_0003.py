@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from workbench.analysis.claims import matching_subjects
 from workbench.analysis.run import Run
+from workbench.matching.cascade import ask
+from workbench.matching.settings import MatchingSettings
 from workbench.reporting import matching_charts as charts
 
 REAL_WORDS = "Where real cassettes lie beside the repository, each file was asked of a library of the others."
@@ -45,6 +48,21 @@ def tell_thresholds(run: Run) -> None:
     if data["parameters"]:
         run.table("parameters", _frame(data["parameters"]), "What include_params decides on real calls. The last two columns are the model's own change of mind: the same request, recorded twice.", claims=["C05", "C14"])
     run.table("tiers", _frame(data["tiers"]), "Who served, at the record's defaults.", claims=["C14"])
+
+
+SHOWN_CALLS = 200
+"""New calls that fill the queue which the notebook shows."""
+
+
+def review_queue(run: Run) -> Any:
+    """The review widget over a library of the generated recordings, in memory, with what a few new calls left waiting."""
+    from workbench.reporting.review_widget import Review
+
+    made = matching_subjects.generated(run)
+    library = matching_subjects.filled({c.instance: c.request for c in made.recorded}, MatchingSettings())
+    for call in made.asked[:SHOWN_CALLS]:
+        ask(library, call.request)
+    return Review(library, by="reader")
 
 
 def tell_costs(run: Run) -> None:

@@ -56,11 +56,12 @@ def card(library: Library, found: Candidate) -> str:
         f"{f' <small>{_text(c.detail)}</small>' if c.detail else ''}</li>"
         for c in conditions(library, found)
     )
+    serve = library.settings.embedding_serve if found.tier == "embedding" else library.settings.serve
     answer = library.answer(found.entry_id)
     calls = "".join(f"\n{name} {arguments}" for name, arguments in answer.calls)
     return (
-        f'{_STYLE}<div class="wb-review"><b>Candidate {found.id}</b> · {_text(found.tier)} <b>{found.score:.3f}</b> · '
-        f"{_text(found.state)}<ul>{told}</ul>"
+        f'{_STYLE}<div class="wb-review"><b>Candidate {found.id}</b> · {_text(found.tier)} <b>{found.score:.3f}</b>, '
+        f"{'this tier never serves' if serve is None else f'serves from {serve:g}'} · {_text(found.state)}<ul>{told}</ul>"
         f'<div class="pair"><div class="side"><b>asked</b><pre>{left}</pre></div>'
         f'<div class="side"><b>recorded</b><pre>{right}</pre></div></div>'
         f'<div class="side" style="margin-top: 12px"><b>its answer</b><pre>{_text(answer.text + calls)}</pre></div></div>'
