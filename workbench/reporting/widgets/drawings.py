@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from workbench.reporting.theme import FAINT, LIST_COLOURS, MUTED, RULE, VERDICT_COLOURS
+from workbench.reporting.theme import FAINT, LIST_COLOURS
 from workbench.reporting.widgets.markup import shown
 
-GOOD, TARGET = VERDICT_COLOURS["HOLDS"], LIST_COLOURS["target"]
+BAD = "var(--bad)"
+"""The target's colour, as the page has it in light and dark."""
+
 ABSENT = "absent"
 
 
@@ -43,7 +45,7 @@ def rank_lines(columns: Sequence[str], lines: Sequence[Line], title: str, *, not
     width = left + gap * (len(columns) - 1) + right
     orders = [_ordered([line.ranks[c] for line in lines]) for c in range(len(columns))]
     height = top + row * max(len(lines), 1) + (26 if note else 8)
-    parts = [text(left + gap * c, 18, name, anchor="middle", css="head", colour=LIST_COLOURS.get(name, "")) for c, name in enumerate(columns)]
+    parts = [text(left + gap * c, 18, name, anchor="middle", css="head", colour="" if name == "fused" else LIST_COLOURS.get(name, "")) for c, name in enumerate(columns)]
     for number, line in sorted(enumerate(lines), key=lambda p: p[1].strong):
         points = [(left + gap * c, top + row * orders[c][number]) for c in range(len(columns))]
         parts.append(_line_of(line, points, right))
@@ -53,7 +55,7 @@ def rank_lines(columns: Sequence[str], lines: Sequence[Line], title: str, *, not
 
 
 def _line_of(line: Line, points: Sequence[tuple[float, float]], right: float) -> Markup:
-    colour = TARGET if line.strong else line.colour or MUTED
+    colour = BAD if line.strong else line.colour or "var(--soft)"
     parts = []
     for (x1, y1), (x2, y2), a, b in zip(points, points[1:], line.ranks, line.ranks[1:], strict=False):
         dash = "" if a is not None and b is not None else Markup(' stroke-dasharray="2 4" opacity="0.5"')
@@ -183,12 +185,12 @@ def reading_order(
         parts.append(Markup('<path d="M{0:.1f} {1}l-6 10h12z" class="target"/>').format(x(target), top + tall + 2))
         at_end = x(target) > width - 200
         parts.append(text(x(target) + (-10 if at_end else 10), top + tall + 14, f"the target, number {target:,}", anchor="end" if at_end else "start",
-                          css="label", colour=TARGET))  # fmt: skip
+                          css="label", colour=BAD))  # fmt: skip
     elif note:
-        parts.append(text(width - right, 16, note, anchor="end", css="label", colour=TARGET, limit=70))
+        parts.append(text(width - right, 16, note, anchor="end", css="label", colour=BAD, limit=70))
     place = 1
     while place <= end:
         parts.append(text(x(place), top + tall + 34, f"{place:,}", anchor="middle" if place > 1 else "start", css="tick"))
-        parts.append(Markup('<line x1="{0:.1f}" x2="{0:.1f}" y1="{1}" y2="{2}" style="stroke:{3}"/>').format(x(place), top + tall, top + tall + 22, RULE))
+        parts.append(Markup('<line x1="{0:.1f}" x2="{0:.1f}" y1="{1}" y2="{2}" class="grid"/>').format(x(place), top + tall, top + tall + 22))
         place *= 10
     return svg(width, top + tall + 42, parts, f"{name}: {cap_label} {cap}, target {target or 'not in it'}")
