@@ -39,8 +39,12 @@ def matching() -> Iterator[Row]:
         requests = _prompts(ENTRIES, random.Random(SEED))
         start = time.perf_counter()
         with Library(path, settings=ADR_0003) as library:
-            library.record_many((r, Answer(f"answer {i}", body='{"text":"an answer"}'), "", i) for i, r in enumerate(requests))
-            yield Row("matching/record a call", (time.perf_counter() - start) / ENTRIES * 1e3, "ms", n=ENTRIES)
+            library.record_many(
+                (r, Answer(f"answer {i}", body='{"text":"an answer"}'), "", i) for i, r in enumerate(requests)
+            )
+            yield Row(
+                "matching/record a call", (time.perf_counter() - start) / ENTRIES * 1e3, "ms", n=ENTRIES
+            )
             yield from _hit(library, path, requests)
             yield from _miss(library)
     yield from _with_model()
@@ -49,7 +53,10 @@ def matching() -> Iterator[Row]:
 def _prompts(count: int, rng: random.Random) -> list[RecordedRequest]:
     words = [f"word{i}" for i in range(WORDS)]
     params = {"api": "openai-chat", "model": "m", "temperature": 0}
-    return [plain(" ".join(rng.choices(words, k=30)), system="You are a helpful assistant.", **params) for _ in range(count)]
+    return [
+        plain(" ".join(rng.choices(words, k=30)), system="You are a helpful assistant.", **params)
+        for _ in range(count)
+    ]
 
 
 def _hit(library: Library, path: Path, requests: Sequence[RecordedRequest]) -> Iterator[Row]:
@@ -60,7 +67,10 @@ def _hit(library: Library, path: Path, requests: Sequence[RecordedRequest]) -> I
     look_ups, hits = [], []
     for number, at in enumerate(chosen):
         pair = [
-            (look_ups, lambda at=at: bare.execute("SELECT * FROM answers WHERE id = ?", (at + 1,)).fetchone()),
+            (
+                look_ups,
+                lambda at=at: bare.execute("SELECT * FROM answers WHERE id = ?", (at + 1,)).fetchone(),
+            ),
             (hits, lambda at=at: ask(library, requests[at])),
         ]
         for seconds, call in pair if number % 2 else pair[::-1]:
@@ -75,7 +85,9 @@ def _miss(library: Library) -> Iterator[Row]:
     """A miss with embeddings off, at 100,000 entries: all four tiers, and the log."""
     asked = _prompts(MISSES, random.Random(SEED + 1))
     seconds = [_timed(partial(ask, library, request)) for request in asked]
-    yield Row("matching/miss at 100,000, embeddings off, p50", statistics.median(seconds) * 1e3, "ms", n=MISSES)
+    yield Row(
+        "matching/miss at 100,000, embeddings off, p50", statistics.median(seconds) * 1e3, "ms", n=MISSES
+    )
     yield Row("matching/miss at 100,000, embeddings off, p95", _percentile(seconds) * 1e3, "ms", n=MISSES)
 
 
@@ -85,7 +97,22 @@ def _with_model() -> Iterator[Row]:
 
     model = open_encoder(ADR_0003.embedding_tokens)
     rng = random.Random(SEED)
-    words = ["quarry", "meadow", "lantern", "orbit", "velvet", "harvest", "copper", "whisper", "canyon", "ribbon", "magnet", "puzzle", "glacier", "saddle"]
+    words = [
+        "quarry",
+        "meadow",
+        "lantern",
+        "orbit",
+        "velvet",
+        "harvest",
+        "copper",
+        "whisper",
+        "canyon",
+        "ribbon",
+        "magnet",
+        "puzzle",
+        "glacier",
+        "saddle",
+    ]
     with Library(settings=replace(ADR_0003, embeddings=True), encoder=model) as library:
         calls = recorded_calls(MODEL_ENTRIES - 1, seed=SEED)
         library.record_many((c.request, c.answer, "", 0) for c in calls)
@@ -93,19 +120,36 @@ def _with_model() -> Iterator[Row]:
         library.wait_for_vectors()
         misses, alone = [], []
         for number in range(MODEL_MISSES):
-            one, other = (f"Case {number} {side}: " + " ".join(rng.choices(words, k=150)) for side in ("a", "b"))
+            one, other = (
+                f"Case {number} {side}: " + " ".join(rng.choices(words, k=150)) for side in ("a", "b")
+            )
             pair = [(misses, partial(ask, library, plain(one))), (alone, partial(model.encode, [other]))]
             for seconds, call in pair if number % 2 else pair[::-1]:
                 seconds.append(_timed(call))
     misses, alone = misses[1:], alone[1:]
     typical = statistics.median(alone)
-    yield Row("matching/miss with embeddings", statistics.median(misses) / typical, "×", at_most(1.15), "the model call alone, p50", len(misses))
-    yield Row("matching/miss with embeddings, p95 over p50", _percentile(misses) / statistics.median(misses), "×", at_most(1.25), n=len(misses))
+    yield Row(
+        "matching/miss with embeddings",
+        statistics.median(misses) / typical,
+        "×",
+        at_most(1.15),
+        "the model call alone, p50",
+        len(misses),
+    )
+    yield Row(
+        "matching/miss with embeddings, p95 over p50",
+        _percentile(misses) / statistics.median(misses),
+        "×",
+        at_most(1.25),
+        n=len(misses),
+    )
     yield Row("matching/model call alone, p95 over p50", _percentile(alone) / typical, "×", n=len(alone))
     yield Row("matching/miss with embeddings p50", statistics.median(misses) * 1e3, "ms", n=len(misses))
     for entries in MATRIX_SIZES:
         share = _search(entries) / typical
-        yield Row(f"matching/cosine search at {entries:,} entries", share, "×", against="the model call alone", n=41)
+        yield Row(
+            f"matching/cosine search at {entries:,} entries", share, "×", against="the model call alone", n=41
+        )
 
 
 def _search(entries: int, repeats: int = 41) -> float:

@@ -152,10 +152,14 @@ def _exact_rrf(
     lists: Sequence[Ranking], k: float, weight: Mapping[str, float]
 ) -> Callable[[PointId], Fraction]:
     ranks = {r.name: r.ranks() for r in lists if weight[r.name]}
+    # Most ties are the same ranks in exchanged lists: one sum for all of them.
+    sums: dict[tuple[tuple[float, int], ...], Fraction] = {}
 
     def exact(point_id: PointId) -> Fraction:
-        held = ((weight[n], of[point_id]) for n, of in ranks.items() if point_id in of)
-        return sum((Fraction(w) / (Fraction(k) + rank) for w, rank in held), Fraction(0))
+        held = tuple(sorted((weight[n], of[point_id]) for n, of in ranks.items() if point_id in of))
+        if held not in sums:
+            sums[held] = sum((Fraction(w) / (Fraction(k) + rank) for w, rank in held), Fraction(0))
+        return sums[held]
 
     return exact
 
