@@ -26,6 +26,7 @@ def prints(request: RecordedRequest, normal: Normal = NORMAL) -> tuple[str, str]
 
 def with_texts(request: RecordedRequest, change) -> RecordedRequest:
     """The request with every readable text changed."""
+
     def parts(m):
         return tuple(replace(p, text=change(p.text)) if p.kind in ("text", "result") else p for p in m.parts)
 

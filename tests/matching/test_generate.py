@@ -7,9 +7,10 @@ from collections import Counter
 import pytest
 
 from workbench.matching.cascade import replay
-from workbench.matching.generate import HARD, KINDS, SAME, BadTemplate, generate, templates
+from workbench.matching.generate import HARD, KINDS, SAME, generate
 from workbench.matching.library import Library
 from workbench.matching.settings import ADR_0003, MatchingSettings
+from workbench.matching.templates import BadTemplate, templates
 
 
 @pytest.fixture(scope="module")

@@ -176,7 +176,9 @@ def test_two_reviewers_at_once_over_a_thousand_open_candidates_lose_and_double_n
         fill(library, 334)
         assert len(candidates(library, "open", 10_000)) == 1002
     command = [sys.executable, "-c", REVIEW, str(path)]
-    people = [subprocess.Popen([*command, str(start)], stdout=subprocess.PIPE, text=True) for start in (0, 501)]
+    people = [
+        subprocess.Popen([*command, str(start)], stdout=subprocess.PIPE, text=True) for start in (0, 501)
+    ]
     counts = [tuple(map(int, person.communicate(timeout=120)[0].split())) for person in people]
     assert [person.returncode for person in people] == [0, 0]
     with Library(path) as library:

@@ -38,7 +38,10 @@ def test_a_reviewer_reads_both_sides_and_decides_by_clicking(waiting, open_noteb
     opened.run_all_cells()
     shown = opened.page.locator(".wb-review").first
     shown.wait_for(timeout=MILLISECONDS)
-    assert shown.locator("del").first.inner_text() == "Oslo" and shown.locator("ins").first.inner_text() == "Rome"
+    assert (
+        shown.locator("del").first.inner_text() == "Oslo"
+        and shown.locator("ins").first.inner_text() == "Rome"
+    )
     assert "sunny in Rome" in shown.inner_text() and "✓ speakers" in shown.inner_text()
     opened.page.get_by_role("button", name="Approve").click()
     opened.page.get_by_text("1 is approved").wait_for(timeout=MILLISECONDS)
@@ -48,5 +51,8 @@ def test_a_reviewer_reads_both_sides_and_decides_by_clicking(waiting, open_noteb
     opened.page.get_by_text("No candidate is open").wait_for(timeout=MILLISECONDS)
     assert (opened.requests, opened.errors) == ([], [])
     with open_library("lab") as library:
-        assert [(c.state, c.decided_by) for c in candidates(library, None)] == [("approved", "Ada"), ("rejected", "Ada")]
+        assert [(c.state, c.decided_by) for c in candidates(library, None)] == [
+            ("approved", "Ada"),
+            ("rejected", "Ada"),
+        ]
         assert ask(library, plain("what is the weather in Oslo today", model="m")).tier == "alias"

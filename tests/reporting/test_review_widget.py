@@ -34,7 +34,9 @@ def test_both_sides_stand_there_with_their_differences_score_tier_and_answer(lib
     shown = card(library, candidate(library, 1))
     assert "<del>Bonn</del>" in shown and "<ins>Rome</ins>" in shown
     assert "lexical" in shown and "0.857" in shown and "sunny in Rome" in shown
-    assert 'class="met">✓ speakers' in shown and "broken" not in re.sub("<style>.*?</style>", "", shown, flags=re.S)
+    assert 'class="met">✓ speakers' in shown and "broken" not in re.sub(
+        "<style>.*?</style>", "", shown, flags=re.S
+    )
 
 
 def test_broken_conditions_are_named_with_what_differs(library):
@@ -86,7 +88,14 @@ def test_a_page_without_a_widget_shows_the_card(library):
     assert data["text/html"] == widget._card.value and "<del>Bonn</del>" in data["text/html"]
 
 
-HOSTILE = ['<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', "\x1b[31mred", "a\u202eb", "x" * 100_000, "🦊 日本"]
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "\x1b[31mred",
+    "a\u202eb",
+    "x" * 100_000,
+    "🦊 日本",
+]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -120,4 +129,7 @@ def test_a_long_shared_text_is_folded_and_a_very_long_one_is_cut_and_said():
 
 def test_a_conversation_reads_by_speaker_with_its_attachments():
     turns = (Message("user", (Part("text", "look"), Part("media", "sha256:1", "image/png"))),)
-    assert conversation(RecordedRequest(turns, "Be brief.")) == "system: Be brief.\n\nuser: look\n[media image/png]"
+    assert (
+        conversation(RecordedRequest(turns, "Be brief."))
+        == "system: Be brief.\n\nuser: look\n[media image/png]"
+    )

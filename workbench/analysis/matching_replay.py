@@ -91,7 +91,9 @@ def replay_recordings(
     for recorded, asked in splits:
         with Library(settings=settings, key=_KEY) as library:
             # The wire form of an answer says nothing about what is right, and takes longest to redact.
-            ids = library.record_many((r.request, Answer(r.answer.text, r.answer.calls), r.file, r.number) for r in recorded)
+            ids = library.record_many(
+                (r.request, Answer(r.answer.text, r.answer.calls), r.file, r.number) for r in recorded
+            )
             answers: dict[int, set[str]] = {}
             for entry, recording in zip(ids, recorded, strict=True):
                 answers.setdefault(entry, set()).add(meaning.of(library, recording.answer))

@@ -160,7 +160,9 @@ def _rules(
     name: Annotated[str, typer.Argument(help="A library, to show its own rules too.")] = "",
     add: Annotated[Path | None, typer.Option(help="A TOML file of rules to add to the library.")] = None,
     to: Annotated[str, typer.Option(help="Which set --add extends: redaction or scrubbing.")] = "scrubbing",
-    drop: Annotated[str, typer.Option(help="Scrub no more by this rule: what it hides is asked about here.")] = "",
+    drop: Annotated[
+        str, typer.Option(help="Scrub no more by this rule: what it hides is asked about here.")
+    ] = "",
     test: Annotated[str, typer.Option(help="A text to show the rules' work on.")] = "",
     as_json: AsJson = False,
 ) -> None:
@@ -168,7 +170,9 @@ def _rules(
     from workbench.matching.library import Library, open_library
 
     if (add is not None or drop) and not name:
-        raise BadParameter("rules are a library's own", do="Name it: workbench matching rules NAME --add FILE")
+        raise BadParameter(
+            "rules are a library's own", do="Name it: workbench matching rules NAME --add FILE"
+        )
     with open_library(name) if name else Library() as library:
         for rule in _rules_of(add) if add else ():
             library.add_rule(to, rule)

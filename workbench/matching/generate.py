@@ -9,19 +9,15 @@ from __future__ import annotations
 import json
 import random
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from workbench.errors import WorkbenchError
 from workbench.matching.request import Answer, Message, Part, RecordedRequest, Tool, canonical_json
-from workbench.settings import project_root
+from workbench.matching.templates import SLOT, Template, templates
 
-FILE = ("data", "matching", "templates.toml")
 API = {"api": "openai-chat", "model": "generated-1"}
 TOOLS = (
     Tool("look_up", "Look up a fact in the company's records.", '{"properties":{"what":{"type":"string"}},"type":"object"}'),
@@ -46,27 +42,9 @@ HARD = (
 UNRELATED = "unrelated"
 KINDS = (*SAME, *HARD, UNRELATED)
 
-_SLOT = re.compile(r"\{([a-z]+)(\d?)\}")
-_VOLATILE = ("uuid", "time", "path", "id")
 _NUMBERS = ("number", "amount")
 _IDENTIFIERS = ("ticket",)
 """Ids that a question is about: part of the instance, and scrubbed all the same."""
-
-
-class BadTemplate(WorkbenchError):
-    """A template that names an unknown pool or system text."""
-
-
-@dataclass(frozen=True, slots=True)
-class Template:
-    """One kind of question. `slots` are the values that make an instance, in the order of their first appearance."""
-
-    name: str
-    system: str
-    ask: str
-    paraphrases: tuple[str, ...]
-    variants: Mapping[str, str]
-    slots: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,36 +70,6 @@ class Generated:
     @property
     def instances(self) -> frozenset[str]:
         return frozenset(c.instance for c in self.recorded)
-
-
-@cache
-def templates(path: Path | None = None) -> tuple[tuple[Template, ...], Mapping[str, Any]]:
-    """(templates, pools and systems) of the TOML file. Raises BadTemplate."""
-    path = path or project_root().joinpath(*FILE)
-    data = tomllib.loads(path.read_text(encoding="utf-8"))
-    made = tuple(_template(t, data, str(path)) for t in data["template"])
-    return made, {"pools": data["pools"], "systems": {k: v.strip() for k, v in data["systems"].items()}}
-
-
-def _template(table: Mapping[str, Any], data: Mapping[str, Any], where: str) -> Template:
-    variants = {k: table[k].strip() for k in ("negated", "reordered", "operator") if k in table}
-    texts = [table["ask"].strip(), *(p.strip() for p in table.get("paraphrases", ())), *variants.values()]
-    slots = tuple(
-        dict.fromkeys(found for text in texts for found in _SLOT.findall(text) if found[0] not in _VOLATILE)
-    )
-    for pool, _ in slots:
-        if pool not in data["pools"]:
-            raise BadTemplate(f"unknown pool {pool!r}", where=f"{where}, template {table['name']!r}")
-    if table["system"] not in data["systems"]:
-        raise BadTemplate(f"unknown system {table['system']!r}", where=f"{where}, template {table['name']!r}")
-    return Template(
-        table["name"],
-        table["system"],
-        texts[0],
-        tuple(texts[1 : len(texts) - len(variants)]),
-        variants,
-        slots,
-    )
 
 
 def generate(*, seed: int, instances: int = 6, path: Path | None = None) -> Generated:
@@ -207,7 +155,7 @@ class _Maker:
             name = found[1] + found[2]
             return values[name] if name in values else self._volatile(found[1])
 
-        return _SLOT.sub(put, text)
+        return SLOT.sub(put, text)
 
     def _volatile(self, kind: str) -> str:
         rng = self.rng

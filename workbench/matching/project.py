@@ -35,7 +35,9 @@ class Project:
             with transaction(db):
                 db.executemany("INSERT OR IGNORE INTO settings VALUES (?, ?)", given.items())
         self._read()
-        if self._made_by != self.normal.hash:  # the shipped rules are no longer those that made the fingerprints
+        if (
+            self._made_by != self.normal.hash
+        ):  # the shipped rules are no longer those that made the fingerprints
             with transaction(db):
                 self._remake()
 
@@ -99,7 +101,9 @@ class Project:
         if name not in known:
             raise BadRule(f"no scrubbing rule {name!r}", do=f"There are: {', '.join(known)}")
         with transaction(self.db):
-            self._set("scrubbing", json.dumps([r for r in json.loads(self.get("scrubbing")) if r["name"] != name]))
+            self._set(
+                "scrubbing", json.dumps([r for r in json.loads(self.get("scrubbing")) if r["name"] != name])
+            )
             self._set("dropped", json.dumps(sorted({*json.loads(self.get("dropped")), name})))
             self._remake()
 

@@ -84,7 +84,7 @@ SOURCES: Mapping[str, str] = {
     "embedding_review": "ADR-0003, SEM-E8: embedding_review_threshold 0.75",
     "embedding_tokens": "ADR-0003, SEM-E8: truncated to 128 tokens",
     "tail_n": "ADR-0003 names it without a value: all messages",
-    "include_params": "ADR-0003 names it without a value: what changes the wire form or what a right answer is; [\"*\"] is all",
+    "include_params": 'ADR-0003 names it without a value: what changes the wire form or what a right answer is; ["*"] is all',
 }
 
 

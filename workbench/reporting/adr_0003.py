@@ -19,7 +19,12 @@ def tell_scores(run: Run) -> None:
         run.chart("bm25-by-size", charts.score_by_size(rows), f"The same two prompts in growing libraries: raw BM25 grows with every entry, Dice stays {rows[0]['Dice']:.3f}.",
                   "Scores", claims=["C02"])  # fmt: skip
     if rows := run.data.get("C04"):
-        run.chart("one-word", charts.word_tolerance(rows), "Dice of a prompt and itself with one word added or one word changed, by its length.", claims=["C04"])
+        run.chart(
+            "one-word",
+            charts.word_tolerance(rows),
+            "Dice of a prompt and itself with one word added or one word changed, by its length.",
+            claims=["C04"],
+        )
 
 
 def tell_hard_negatives(run: Run) -> None:
@@ -27,26 +32,67 @@ def tell_hard_negatives(run: Run) -> None:
     if data := run.data.get("C15"):
         run.chart("hard-negatives", charts.outcomes_by_kind(data["rows"]), "Questions that come near a recorded one and ask for something else: the record's settings, and with two gates more.",
                   "Changed questions", claims=["C03", "C15"])  # fmt: skip
-        run.table("hard-examples", _frame(data["examples"]), "Some of them, with the best score that each likeness gives and the gates that they break.", claims=["C15"])
+        run.table(
+            "hard-examples",
+            _frame(data["examples"]),
+            "Some of them, with the best score that each likeness gives and the gates that they break.",
+            claims=["C15"],
+        )
 
 
 def tell_thresholds(run: Run) -> None:
     """Both thresholds swept; which likeness with which gates serves nothing wrong, on our recordings and on real ones."""
     if not (data := run.data.get("C14")):
         return
-    run.chart("defaults", charts.outcomes_by_recordings(data["defaults"]), f"The record's defaults on every set of recordings. {REAL_WORDS}", "Is the threshold right?", claims=["C14"])
+    run.chart(
+        "defaults",
+        charts.outcomes_by_recordings(data["defaults"]),
+        f"The record's defaults on every set of recordings. {REAL_WORDS}",
+        "Is the threshold right?",
+        claims=["C14"],
+    )
     names = list(dict.fromkeys(r["recordings"] for r in data["serve"]))
     for name in names:
         rows = [r for r in data["serve"] if r["recordings"] == name]
-        run.chart(f"serve-{_slug(name)}", charts.served_by_threshold(rows), f"Serve threshold over Dice, {name}: {rows[0]['calls']:,} calls. The band is the 95 % interval of what is served wrong.", claims=["C14"])
-    run.chart("serve-cosine", charts.served_by_threshold(data["embedding"]), "Serve threshold over cosine, generated.", claims=["C14"])
+        run.chart(
+            f"serve-{_slug(name)}",
+            charts.served_by_threshold(rows),
+            f"Serve threshold over Dice, {name}: {rows[0]['calls']:,} calls. The band is the 95 % interval of what is served wrong.",
+            claims=["C14"],
+        )
+    run.chart(
+        "serve-cosine",
+        charts.served_by_threshold(data["embedding"]),
+        "Serve threshold over cosine, generated.",
+        claims=["C14"],
+    )
     for name in names:
         rows = [r for r in data["cuts"] if r["recordings"] == name]
-        run.chart(f"clean-{_slug(name)}", charts.clean_cuts(rows), f"How many calls could be served without a single wrong one, and from which score on: {name}, {rows[0]['calls']:,} calls that exact and normalised leave.", claims=["C14", "C15"])
-    run.chart("review", charts.review_by_threshold(data["review"]), "Review threshold, generated: the reviewer's load, and how much of it helps.", claims=["C14", "C17"])
-    run.table("elsewhere", _frame(data["elsewhere"]), "The lowest threshold of Dice that served nothing wrong in one set of recordings, tried on the others.", claims=["C14"])
+        run.chart(
+            f"clean-{_slug(name)}",
+            charts.clean_cuts(rows),
+            f"How many calls could be served without a single wrong one, and from which score on: {name}, {rows[0]['calls']:,} calls that exact and normalised leave.",
+            claims=["C14", "C15"],
+        )
+    run.chart(
+        "review",
+        charts.review_by_threshold(data["review"]),
+        "Review threshold, generated: the reviewer's load, and how much of it helps.",
+        claims=["C14", "C17"],
+    )
+    run.table(
+        "elsewhere",
+        _frame(data["elsewhere"]),
+        "The lowest threshold of Dice that served nothing wrong in one set of recordings, tried on the others.",
+        claims=["C14"],
+    )
     if data["parameters"]:
-        run.table("parameters", _frame(data["parameters"]), "What include_params decides on real calls. The last two columns are the model's own change of mind: the same request, recorded twice.", claims=["C05", "C14"])
+        run.table(
+            "parameters",
+            _frame(data["parameters"]),
+            "What include_params decides on real calls. The last two columns are the model's own change of mind: the same request, recorded twice.",
+            claims=["C05", "C14"],
+        )
     run.table("tiers", _frame(data["tiers"]), "Who served, at the record's defaults.", claims=["C14"])
 
 
@@ -68,12 +114,26 @@ def review_queue(run: Run) -> Any:
 def tell_costs(run: Run) -> None:
     """What approvals buy, and what the model and the search cost."""
     if rows := run.data.get("C17"):
-        run.chart("approvals", charts.hits_by_decisions(rows), "Hits of calls whose right answer is recorded, as the reviewer works through the queue.", "What it costs", claims=["C17"])
+        run.chart(
+            "approvals",
+            charts.hits_by_decisions(rows),
+            "Hits of calls whose right answer is recorded, as the reviewer works through the queue.",
+            "What it costs",
+            claims=["C17"],
+        )
     row = run.row("C10") if "C10" in run.data else None
     if row is not None and row.measured:
-        run.chart("search", charts.search_by_entries(row.measured["search_over_model_by_entries"]), "The cosine search over the model's own time for a text of 128 tokens.", "What it costs", claims=["C10"])
+        run.chart(
+            "search",
+            charts.search_by_entries(row.measured["search_over_model_by_entries"]),
+            "The cosine search over the model's own time for a text of 128 tokens.",
+            "What it costs",
+            claims=["C10"],
+        )
     if rows := run.data.get("C16"):
-        run.table("weight", _frame(rows[:12]), "The heaviest of the packages that embeddings need.", claims=["C16"])
+        run.table(
+            "weight", _frame(rows[:12]), "The heaviest of the packages that embeddings need.", claims=["C16"]
+        )
 
 
 def _frame(rows: list[dict[str, Any]]) -> Any:

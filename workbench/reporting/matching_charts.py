@@ -23,7 +23,9 @@ def _outcome_scale(*only: str) -> Any:
     return alt.Scale(domain=list(chosen), range=[OUTCOME_COLOURS[o] for o in chosen])
 
 
-def _long(rows: Rows, keys: Sequence[str], outcomes: Sequence[str] = tuple(OUTCOME_COLOURS)) -> list[dict[str, Any]]:
+def _long(
+    rows: Rows, keys: Sequence[str], outcomes: Sequence[str] = tuple(OUTCOME_COLOURS)
+) -> list[dict[str, Any]]:
     """One row an outcome: the keys, `outcome`, `calls`, and `order` for stacking."""
     return [
         {**{k: r[k] for k in keys}, "outcome": o, "calls": r[o], "order": i}
@@ -44,7 +46,12 @@ def outcomes_by_kind(rows: Rows) -> Any:
             y=alt.Y("settings:N", sort=settings, title=None),
             color=alt.Color("outcome:N", scale=_outcome_scale(), title=None),
             order=alt.Order("order:Q"),
-            row=alt.Row("kind:N", sort=kinds, title=None, header=alt.Header(labelAngle=0, labelAlign="left", labelAnchor="middle")),
+            row=alt.Row(
+                "kind:N",
+                sort=kinds,
+                title=None,
+                header=alt.Header(labelAngle=0, labelAlign="left", labelAnchor="middle"),
+            ),
             tooltip=["kind", "settings", "outcome", "calls"],
         )
         .properties(width=WIDE - 160, height=alt.Step(15))
@@ -55,12 +62,19 @@ def outcomes_by_recordings(rows: Rows) -> Any:
     """Shares of the outcomes at one setting, one bar a set of recordings. Rows: recordings, calls, outcomes."""
     alt = _alt()
     names = [r["recordings"] for r in rows]
-    long = [{**r, "share": r["calls"] / max(1, n["calls"])} for n in rows for r in _long([n], ("recordings",))]
+    long = [
+        {**r, "share": r["calls"] / max(1, n["calls"])} for n in rows for r in _long([n], ("recordings",))
+    ]
     return (
         alt.Chart(_frame(long))
         .mark_bar()
         .encode(
-            x=alt.X("share:Q", title="share of the calls", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])),
+            x=alt.X(
+                "share:Q",
+                title="share of the calls",
+                axis=alt.Axis(format="%"),
+                scale=alt.Scale(domain=[0, 1]),
+            ),
             y=alt.Y("recordings:N", sort=names, title=None),
             color=alt.Color("outcome:N", scale=_outcome_scale(), title=None),
             order=alt.Order("order:Q"),
@@ -79,11 +93,16 @@ def served_by_threshold(rows: Rows) -> Any:
     gates = list(dict.fromkeys(r["gates"] for r in rows))
     lines = [{**r, "share": r["calls"] / n["calls"]} for n in rows
              for r in _long([n], ("threshold", "gates"), ("served right", "served wrong"))]  # fmt: skip
-    band = [{"threshold": r["threshold"], "gates": r["gates"], "low": r["wrong low"], "high": r["wrong high"]} for r in rows]
+    band = [
+        {"threshold": r["threshold"], "gates": r["gates"], "low": r["wrong low"], "high": r["wrong high"]}
+        for r in rows
+    ]
     x = alt.X("threshold:Q", title="serve threshold", scale=alt.Scale(zero=False))
     panels = []
     for gate in gates:
-        area = alt.Chart(_frame([b for b in band if b["gates"] == gate])).mark_area(color=OUTCOME_COLOURS["served wrong"], fillOpacity=0.2)
+        area = alt.Chart(_frame([b for b in band if b["gates"] == gate])).mark_area(
+            color=OUTCOME_COLOURS["served wrong"], fillOpacity=0.2
+        )
         line = alt.Chart(_frame([r for r in lines if r["gates"] == gate])).mark_line(point={"size": 26})
         panels.append((
             area.encode(x=x, y=alt.Y("low:Q", title="share of the calls"), y2="high:Q")
@@ -99,7 +118,9 @@ def review_by_threshold(rows: Rows) -> Any:
     long = [{"threshold": r["threshold"], "what": what, "calls": r[key]}
             for r in rows for what, key in (("calls that wait for review", "review"), ("of these with a right entry", "useful reviews"))]  # fmt: skip
     here = alt.Chart(_frame([{"x": 0.6, "label": "the record's 0.6"}])).encode(x="x:Q")
-    rule = here.mark_rule(strokeDash=[4, 3], color=MUTED) + here.mark_text(align="left", dx=6, y=10, color=MUTED).encode(text="label:N")
+    rule = here.mark_rule(strokeDash=[4, 3], color=MUTED) + here.mark_text(
+        align="left", dx=6, y=10, color=MUTED
+    ).encode(text="label:N")
     line = alt.Chart(_frame(long)).mark_line(point={"size": 30}).encode(
         x=alt.X("threshold:Q", title="review threshold", scale=alt.Scale(zero=False)),
         y=alt.Y("calls:Q", title="calls"), color=alt.Color("what:N", title=None, sort=None), tooltip=["what", "threshold", "calls"],
@@ -125,10 +146,14 @@ def clean_cuts(rows: Rows) -> Any:
     )
     top = max((r["served"] for r in cells), default=1) or 1
     fill = base.mark_rect(cornerRadius=3).encode(
-        color=alt.Color("served:Q", scale=alt.Scale(domain=[0, top], range=["#eef3f8", "#5288b5"]), legend=None),
+        color=alt.Color(
+            "served:Q", scale=alt.Scale(domain=[0, top], range=["#eef3f8", "#5288b5"]), legend=None
+        ),
         tooltip=["likeness", "gates", "served", "shown", alt.Tooltip("wrong at most", format=".2%")],
     )
-    return (fill + base.mark_text().encode(text="shown:N")).properties(width=alt.Step(118), height=alt.Step(32))
+    return (fill + base.mark_text().encode(text="shown:N")).properties(
+        width=alt.Step(118), height=alt.Step(32)
+    )
 
 
 def score_by_size(rows: Rows) -> Any:
@@ -140,9 +165,11 @@ def score_by_size(rows: Rows) -> Any:
         y=alt.Y("BM25:Q", scale=alt.Scale(type="log"), title="raw BM25 of one pair (log)"),
         tooltip=["entries", "BM25", "Dice"],
     )
-    return (base.mark_line() + base.mark_point(size=80) + base.mark_text(align="left", dx=9, dy=10).encode(text="told:N")).properties(
-        width=WIDE, height=240
-    )
+    return (
+        base.mark_line()
+        + base.mark_point(size=80)
+        + base.mark_text(align="left", dx=9, dy=10).encode(text="told:N")
+    ).properties(width=WIDE, height=240)
 
 
 def word_tolerance(rows: Rows) -> Any:
@@ -160,7 +187,9 @@ def word_tolerance(rows: Rows) -> Any:
 def hits_by_decisions(rows: Rows) -> Any:
     """The hit rate with its interval against a reviewer's decisions. Rows: decisions, approvals, `hit rate`, low, high."""
     alt = _alt()
-    base = alt.Chart(_frame(rows)).encode(x=alt.X("decisions:Q", title="decisions of a reviewer who knows the truth"))
+    base = alt.Chart(_frame(rows)).encode(
+        x=alt.X("decisions:Q", title="decisions of a reviewer who knows the truth")
+    )
     return (
         base.mark_area(fillOpacity=0.18).encode(y=alt.Y("low:Q", title="hit rate", axis=alt.Axis(format="%"), scale=alt.Scale(zero=False)), y2="high:Q")
         + base.mark_line(point={"size": 50}).encode(y="hit rate:Q", tooltip=["decisions", "approvals", alt.Tooltip("hit rate", format=".1%")])
@@ -173,7 +202,12 @@ def search_by_entries(shares: Mapping[str, float]) -> Any:
     rows = [{"entries": int(n), "share": s} for n, s in shares.items()]
     base = alt.Chart(_frame(rows)).encode(
         x=alt.X("entries:Q", scale=alt.Scale(type="log"), title="entries (log)"),
-        y=alt.Y("share:Q", scale=alt.Scale(type="log"), axis=alt.Axis(format="%"), title="search over the model's time (log)"),
+        y=alt.Y(
+            "share:Q",
+            scale=alt.Scale(type="log"),
+            axis=alt.Axis(format="%"),
+            title="search over the model's time (log)",
+        ),
         tooltip=["entries", alt.Tooltip("share", format=".2%")],
     )
     return (base.mark_line() + base.mark_point(size=80)).properties(width=WIDE, height=220)

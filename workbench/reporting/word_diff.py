@@ -42,7 +42,9 @@ def _folded(same: list[str]) -> str:
     if len(same) <= FOLDED_FROM:
         return _text(same)
     middle = len(same[SHOWN_AROUND:-SHOWN_AROUND])
-    return f"{_text(same[:SHOWN_AROUND])}<small> … {middle:,} the same … </small>{_text(same[-SHOWN_AROUND:])}"
+    return (
+        f"{_text(same[:SHOWN_AROUND])}<small> … {middle:,} the same … </small>{_text(same[-SHOWN_AROUND:])}"
+    )
 
 
 def _rest(all_of_it: list[str]) -> str:

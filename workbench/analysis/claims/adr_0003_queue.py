@@ -51,7 +51,9 @@ class Walk:
             text = self.text()
             self.library.record(plain(text), Answer(text))
             mine = self.library.normal.prepare(plain(text)).normalised
-            self.broken["an answered request closes its own"] += any(self.fingerprint(c) == mine for c in self.held("open"))
+            self.broken["an answered request closes its own"] += any(
+                self.fingerprint(c) == mine for c in self.held("open")
+            )
         elif waiting := self.held("open"):
             self.decide(event, self.rng.choice(waiting))
         self.did[event] += 1
@@ -61,7 +63,9 @@ class Walk:
         request = plain(self.text())
         found = ask(self.library, request)
         mine = self.library.normal.prepare(request).normalised
-        self.broken["a rejected pair is never served again"] += found.served and (mine, found.entry_id) in self.rejected
+        self.broken["a rejected pair is never served again"] += (
+            found.served and (mine, found.entry_id) in self.rejected
+        )
         self.did["served" if found.served else "missed"] += 1
 
     def decide(self, event: str, chosen: Candidate) -> None:
@@ -71,7 +75,9 @@ class Walk:
             self.rejected.add((mine, chosen.entry_id))
             return
         self.broken["approval writes the alias"] += chosen.entry_id not in self.library.aliases(mine)
-        self.broken["approval closes the others"] += any(self.fingerprint(c) == mine for c in self.held("open"))
+        self.broken["approval closes the others"] += any(
+            self.fingerprint(c) == mine for c in self.held("open")
+        )
 
     def held(self, state: str | None) -> list[Candidate]:
         return candidates(self.library, state, ALL)
@@ -79,7 +85,9 @@ class Walk:
     def check(self) -> None:
         pairs = [(self.fingerprint(c), c.entry_id) for c in self.held(None)]
         self.broken["never a pair twice"] += len(pairs) != len(set(pairs))
-        self.broken["at most 3 a request"] += max(Counter(p for p, _ in pairs).values(), default=0) > ADR_0003.max_candidates
+        self.broken["at most 3 a request"] += (
+            max(Counter(p for p, _ in pairs).values(), default=0) > ADR_0003.max_candidates
+        )
         kept = {(self.fingerprint(c), c.entry_id) for c in self.held("rejected")}
         self.broken["a rejection is kept"] += kept != self.rejected
 
@@ -116,7 +124,10 @@ def approvals_buy_hits(run: Run) -> Measured:
         truth = _truth(library, made.asked)
         decided = approved = 0
         for number, chosen in enumerate(waiting, 1):
-            if library.db.execute("SELECT state FROM candidates WHERE id = ?", (chosen.id,)).fetchone()[0] == "open":
+            if (
+                library.db.execute("SELECT state FROM candidates WHERE id = ?", (chosen.id,)).fetchone()[0]
+                == "open"
+            ):
                 good = instance[chosen.entry_id] in truth[chosen.request_id]
                 (approve if good else reject)(library, chosen.id)
                 decided, approved = decided + 1, approved + good
@@ -138,11 +149,15 @@ def _truth(library: Library, asked: Sequence[Call]) -> dict[int, set[str]]:
     by_print = {}
     for call in asked:
         by_print.setdefault(library.normal.prepare(call.request).normalised, set()).add(call.instance)
-    rows = library.db.execute("SELECT DISTINCT c.request_id, f.normalised FROM candidates c JOIN fingerprints f USING (request_id)")
+    rows = library.db.execute(
+        "SELECT DISTINCT c.request_id, f.normalised FROM candidates c JOIN fingerprints f USING (request_id)"
+    )
     return {request_id: by_print[normalised] for request_id, normalised in rows.fetchall()}
 
 
-def _hits(library: Library, asked: list[Call], instance: dict[int, str], decided: int, approved: int) -> dict[str, Any]:
+def _hits(
+    library: Library, asked: list[Call], instance: dict[int, str], decided: int, approved: int
+) -> dict[str, Any]:
     outcomes = [ask(library, c.request) for c in asked]
     right = sum(o.served and instance[o.entry_id] == c.instance for o, c in zip(outcomes, asked, strict=True))
     kinds = Counter(c.kind for o, c in zip(outcomes, asked, strict=True) if o.served and c.kind in SAME)

@@ -45,7 +45,10 @@ def bm25_by_size(run: Run) -> Measured:
     sizes = SIZES if size(run) == "full" else SIZES[:-1]
     calls = recorded_calls(max(sizes), seed=run.seed)
     target = calls[1]
-    asked = replace(target.request, messages=(Message("user", (Part("text", target.request.last_text() + " Thank you"),)),))
+    asked = replace(
+        target.request,
+        messages=(Message("user", (Part("text", target.request.last_text() + " Thank you"),)),),
+    )
     rows = []
     with Library(settings=ADR_0003) as library:
         made = 0
@@ -54,7 +57,13 @@ def bm25_by_size(run: Run) -> Measured:
             made = entries
             ask = library.normal.prepare(asked)
             scores = dict(Fts5Index(common_share=1.0).ranked(library.db, ask.words, ask.speakers, 10))
-            rows.append({"entries": entries, "BM25": scores[2], "Dice": dice_multiset(ask.words, library.compared([2])[2][0].words)})
+            rows.append(
+                {
+                    "entries": entries,
+                    "BM25": scores[2],
+                    "Dice": dice_multiset(ask.words, library.compared([2])[2][0].words),
+                }
+            )
     return Measured(
         {"bm25_at_2": round(rows[0]["BM25"], 6), "bm25_at_largest": round(rows[-1]["BM25"], 3),
          "grows_with_every_size": all(a["BM25"] < b["BM25"] for a, b in zip(rows, rows[1:], strict=False)),
@@ -93,7 +102,9 @@ def _examples(at: Replay, each: int = 2) -> list[dict[str, Any]]:
     """Changed questions with the score of the entry that they are near, by each likeness."""
     shown = []
     for kind in HARD:
-        new = (i for i, k in enumerate(at.kinds) if k == kind and not at.answerable(i) and at.probes[i].lexical)
+        new = (
+            i for i, k in enumerate(at.kinds) if k == kind and not at.answerable(i) and at.probes[i].lexical
+        )
         for call in islice(new, each):
             best = Rule().near(at.probes[call])[0]
             cosine = {n.entry: n.scores["cosine"] for n in at.probes[call].semantic}.get(best.entry)
@@ -106,7 +117,11 @@ def _examples(at: Replay, each: int = 2) -> list[dict[str, Any]]:
 def tuning(run: Run) -> Measured:
     """C14: both thresholds, the tiers, the likenesses and the gates swept over generated and real recorded calls."""
     real, absent = real_replays(run)
-    replays = {"generated": generated_replay(run), "generated, another seed": generated_replay(run, 1), **real}
+    replays = {
+        "generated": generated_replay(run),
+        "generated, another seed": generated_replay(run, 1),
+        **real,
+    }
     defaults = {name: _defaults(at) for name, at in replays.items()}
     drawn = {n: a for n, a in replays.items() if "by time" not in n and "another" not in n}
     cuts = [_cut_row(name, at.cut(likeness, gates), label)
@@ -130,7 +145,11 @@ def tuning(run: Run) -> Measured:
     )  # fmt: skip
 
 
-_LINES = (("no gate", ()), ("order and marks", GATE_SETS["order and marks"]), ("all gates", GATE_SETS["all gates"]))
+_LINES = (
+    ("no gate", ()),
+    ("order and marks", GATE_SETS["order and marks"]),
+    ("all gates", GATE_SETS["all gates"]),
+)
 
 
 def _defaults(at: Replay) -> dict[str, Any]:

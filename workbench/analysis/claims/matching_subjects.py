@@ -43,16 +43,23 @@ def encoder(run: Run, *, cached: bool = False) -> TailEncoder:
 
 def generated(run: Run, offset: int = 0) -> Generated:
     """Our own recordings by the run's seed; an offset gives an independent set to judge on."""
-    return run.once(("generated", offset), lambda: generate(seed=run.seed + offset, instances=INSTANCES[size(run)]))
+    return run.once(
+        ("generated", offset), lambda: generate(seed=run.seed + offset, instances=INSTANCES[size(run)])
+    )
 
 
 def generated_replay(run: Run, offset: int = 0) -> Replay:
-    return run.once(("replay", offset), lambda: replay_generated(generated(run, offset), encoder=encoder(run, cached=True)))
+    return run.once(
+        ("replay", offset),
+        lambda: replay_generated(generated(run, offset), encoder=encoder(run, cached=True)),
+    )
 
 
 def where_generated(run: Run) -> str:
     made = generated(run)
-    return f"generated recordings: {len(made.recorded)} entries, {len(made.asked):,} new calls, seed {run.seed}"
+    return (
+        f"generated recordings: {len(made.recorded)} entries, {len(made.asked):,} new calls, seed {run.seed}"
+    )
 
 
 def recordings(run: Run, archive: str) -> list[Recording] | str:
@@ -95,7 +102,9 @@ def by_parameters(run: Run) -> list[dict[str, Any]]:
     for archive in CASSETTES:
         calls = recordings(run, archive)
         for label, names in PARAMS.items() if isinstance(calls, list) else ():
-            at = replay_recordings(archive, by_file(calls), settings=replace(ADR_0003, include_params=names), gates=())
+            at = replay_recordings(
+                archive, by_file(calls), settings=replace(ADR_0003, include_params=names), gates=()
+            )
             told = at.tally(ADR_0003_RULES)
             rows.append({"recordings": archive.removeprefix("cassettes-"), "parameters that must be equal": label,
                          "served right": told.counts["served right"], "served wrong": told.counts["served wrong"],
@@ -115,5 +124,8 @@ def filled(texts: dict[str, Any], settings: MatchingSettings = ADR_0003, **optio
 @contextmanager
 def on_disk(settings: MatchingSettings = ADR_0003, **options: Any) -> Iterator[Library]:
     """A library in a file of its own, gone afterwards."""
-    with TemporaryDirectory() as folder, Library(Path(folder) / "l.sqlite", settings=settings, key=KEY, **options) as library:
+    with (
+        TemporaryDirectory() as folder,
+        Library(Path(folder) / "l.sqlite", settings=settings, key=KEY, **options) as library,
+    ):
         yield library
