@@ -32,7 +32,7 @@ reproduce: $(STAMP)
 	$(BIN)/workbench reproduce --all --size $(SIZE)
 
 lab: $(STAMP)
-	$(BIN)/jupyter lab --notebook-dir=notebooks
+	$(BIN)/jupyter lab --notebook-dir=notebooks $(if $(filter 0,$(shell id -u)),--allow-root)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
