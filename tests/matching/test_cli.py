@@ -126,6 +126,16 @@ def test_a_file_that_is_no_library_is_an_error_and_stays(home):
     assert path.read_bytes() == before
 
 
+def test_a_damaged_library_is_an_error_that_names_it(source, tmp_path, home):
+    loaded(source)
+    path = home / "matching" / "demo.sqlite"
+    held = bytearray(path.read_bytes())
+    held[4096:] = b"\xa5" * (len(held) - 4096)
+    path.write_bytes(held)
+    with pytest.raises(WorkbenchError, match=r"cannot be used.*demo\.sqlite"):
+        run("ask", "demo", "hello")
+
+
 def test_hostile_text_is_shown_as_text(source, tmp_path):
     hostile = chat("what is the weather in \x1b[31mRome\u202e <script>")
     (source / "b.yaml").write_text(yaml.safe_dump(cassette((hostile, chat_answer("\x1b]0;title\x07")))))

@@ -7,6 +7,7 @@ before anything is stored, hashed or compared.
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -76,8 +77,10 @@ class Library:
             self.project = Project(self.db, settings, key)
             self._given = encoder
             self._switch()
-        except BaseException:
+        except BaseException as error:
             self.db.close()
+            if isinstance(error, sqlite3.DatabaseError):
+                raise LibraryError(f"the library cannot be used: {error}", where=str(path)) from error
             raise
 
     # -- settings and rules --------------------------------------------------------------------------------------
@@ -246,5 +249,11 @@ class Library:
     def __enter__(self) -> Library:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Close; a damaged, full or read-only file is an error that says so, wherever it was met."""
+        try:
+            self.close()
+        except sqlite3.DatabaseError as later:
+            error = error or later
+        if isinstance(error, sqlite3.DatabaseError):
+            raise LibraryError(f"the library cannot be used: {error}", where=str(self.path or MEMORY)) from error
