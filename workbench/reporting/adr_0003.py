@@ -13,6 +13,35 @@ from workbench.reporting import matching_charts as charts
 REAL_WORDS = "Where real cassettes lie beside the repository, each file was asked of a library of the others."
 
 
+def tell_findings(run: Run) -> None:
+    """What a reader with one minute takes away, each sentence filled from the rows that back it."""
+    if "C15" in run.data:
+        found = run.row("C15").measured
+        unseen = found["reversed"] + found["reordered"] + found["operator"]
+        run.finding(
+            f"At its own strictest threshold the record serves {unseen} turned questions wrong: {found['reversed']} reversed, "
+            f"{found['reordered']} with the same words in another order, {found['operator']} with another operator. Dice sees "
+            f"neither word order nor marks. Two gates on them leave {found['right_hits_with_gates']} right hits "
+            f"(without: {found['right_hits']}).", ["C03", "C15"],
+        )  # fmt: skip
+        run.finding(
+            f"What scrubbing hides no gate can see: {found['identifier']} questions about another identifier were served by the "
+            "normalised tier, which the record calls safe. A project that asks about ids drops that rule.", ["C15"],
+        )  # fmt: skip
+    if data := run.data.get("C14"):
+        cuts = [c for c in data["cuts"] if c["likeness"] == "dice_multiset" and c["gates"] == "order and marks"]
+        told = "; ".join(
+            f"{c['recordings']}: {c['served right']} calls from {c['clean threshold']:.3f} on, wrong at most {c['wrong at most']:.1%}"
+            if c["clean threshold"] is not None else f"{c['recordings']}: none" for c in cuts
+        )  # fmt: skip
+        run.finding(f"The lowest threshold of Dice, with both gates, that served nothing wrong: {told}.", ["C14"])
+    if rows := run.data.get("C17"):
+        run.finding(
+            f"A reviewer lifts the hits from {rows[0]['hit rate']:.1%} to {rows[-1]['hit rate']:.1%} with "
+            f"{rows[-1]['decisions']:,} decisions, {rows[-1]['approvals']:,} of them approvals.", ["C17"],
+        )  # fmt: skip
+
+
 def tell_scores(run: Run) -> None:
     """Why BM25 carries no threshold, and what one word does to Dice."""
     if rows := run.data.get("C02"):

@@ -19,6 +19,7 @@ from workbench.matching.library import Library
 from workbench.matching.request import Answer
 from workbench.matching.settings import ADR_0003, MatchingSettings
 from workbench.sources.public import public, why_absent
+from workbench.types import content_hash
 
 CASSETTES = ("cassettes-crewai", "cassettes-pydantic-ai")
 INSTANCES = {"full": 6, "small": 2}
@@ -43,9 +44,14 @@ def encoder(run: Run, *, cached: bool = False) -> TailEncoder:
 
 def generated(run: Run, offset: int = 0) -> Generated:
     """Our own recordings by the run's seed; an offset gives an independent set to judge on."""
-    return run.once(
-        ("generated", offset), lambda: generate(seed=run.seed + offset, instances=INSTANCES[size(run)])
-    )
+
+    def made() -> Generated:
+        found = generate(seed=run.seed + offset, instances=INSTANCES[size(run)])
+        calls = [[c.instance, c.kind, c.request.as_json()] for c in (*found.recorded, *found.asked)]
+        run.input("generated recordings" + (", another seed" if offset else ""), calls=content_hash(calls))
+        return found
+
+    return run.once(("generated", offset), made)
 
 
 def generated_replay(run: Run, offset: int = 0) -> Replay:
@@ -69,7 +75,9 @@ def recordings(run: Run, archive: str) -> list[Recording] | str:
         folder = public(archive)
         if folder is None:
             return why_absent(archive)
-        return [found for found in read(folder) if isinstance(found, Recording)]
+        calls = [found for found in read(folder) if isinstance(found, Recording)]
+        run.input(archive, calls=content_hash([[c.file, c.number, c.request.as_json(), c.answer.meaning] for c in calls]))
+        return calls
 
     return run.once(("cassettes", archive), loaded)
 
