@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.harness import Row, at_most, benchmark
 from workbench.matching.cascade import ask
-from workbench.matching.generate import recorded_calls
+from workbench.matching.generate import long_texts, recorded_calls
 from workbench.matching.library import Library
 from workbench.matching.request import Answer, RecordedRequest, plain
 from workbench.matching.settings import ADR_0003
@@ -96,23 +96,7 @@ def _with_model() -> Iterator[Row]:
     from workbench.matching.embedder import open_encoder
 
     model = open_encoder(ADR_0003.embedding_tokens)
-    rng = random.Random(SEED)
-    words = [
-        "quarry",
-        "meadow",
-        "lantern",
-        "orbit",
-        "velvet",
-        "harvest",
-        "copper",
-        "whisper",
-        "canyon",
-        "ribbon",
-        "magnet",
-        "puzzle",
-        "glacier",
-        "saddle",
-    ]
+    texts = iter(long_texts(2 * MODEL_MISSES, seed=SEED))
     with Library(settings=replace(ADR_0003, embeddings=True), encoder=model) as library:
         calls = recorded_calls(MODEL_ENTRIES - 1, seed=SEED)
         library.record_many((c.request, c.answer, "", 0) for c in calls)
@@ -120,9 +104,7 @@ def _with_model() -> Iterator[Row]:
         library.wait_for_vectors()
         misses, alone = [], []
         for number in range(MODEL_MISSES):
-            one, other = (
-                f"Case {number} {side}: " + " ".join(rng.choices(words, k=150)) for side in ("a", "b")
-            )
+            one, other = next(texts), next(texts)
             pair = [(misses, partial(ask, library, plain(one))), (alone, partial(model.encode, [other]))]
             for seconds, call in pair if number % 2 else pair[::-1]:
                 seconds.append(_timed(call))

@@ -3,27 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import pytest
 
 from workbench.analysis.formats import read_qrels, read_run
-from workbench.cli import main
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    def ran(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["workbench", *arguments])
-        code = 0
-        try:
-            main()
-        except SystemExit as ended:
-            code = ended.code or 0
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return ran
 
 
 def test_the_report_its_data_and_the_runs_are_written_and_agree(tiny, run, tmp_path):

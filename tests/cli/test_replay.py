@@ -3,26 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import pytest
-
-from workbench.cli import main
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    def ran(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["workbench", *arguments])
-        code = 0
-        try:
-            main()
-        except SystemExit as ended:
-            code = ended.code or 0
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return ran
 
 
 @pytest.fixture

@@ -10,16 +10,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workbench.cli.matching_output import (
+    new_console,
+    plain,
+    print_json,
+    progress,
+    progress_line,
+    short,
+    show_load,
+    visible,
+)
 from workbench.errors import BadParameter
 
 if TYPE_CHECKING:
-    from rich.console import Console
 
-    from workbench.matching.load import LoadReport
     from workbench.matching.request import RecordedRequest
 
-SKIPPED_SHOWN = 10
-WIDTH_SHOWN = 160
 MISSED = 1
 """Exit code of `ask` where nothing was served."""
 
@@ -51,15 +57,15 @@ def _load(
 
     with open_library(name, create=True) as library:
         shown = not quiet and not as_json
-        report = load(library, source, tick=_progress if shown else None)
+        report = load(library, source, tick=progress if shown else None)
         if shown:
-            _progress_line("")
+            progress_line("")
         if library.encoder is not None:
             library.wait_for_vectors()
     if as_json:
-        _print_json(report)
+        print_json(report)
     else:
-        _show_load(name, report)
+        show_load(name, report)
 
 
 def _ask(
@@ -79,16 +85,16 @@ def _ask(
     with open_library(name) as library:
         outcome = ask(library, _request(request, uri))
     if as_json:
-        _print_json(outcome)
+        print_json(outcome)
     else:
-        console = _console()
+        console = new_console()
         for step in outcome.steps:
             score = "" if step.score is None else f"{step.score:.3f}"
-            console.print(f"{step.tier:<11} {step.verdict:<7} {score:>5}  ", _visible(step.why), markup=False)
+            console.print(f"{step.tier:<11} {step.verdict:<7} {score:>5}  ", visible(step.why), markup=False)
         if outcome.served:
-            console.print(_visible(outcome.answer.text), markup=False)
+            console.print(visible(outcome.answer.text), markup=False)
             for tool, arguments in outcome.answer.calls:
-                console.print(_visible(f"{tool} {arguments}"), markup=False)
+                console.print(visible(f"{tool} {arguments}"), markup=False)
         elif outcome.candidates:
             console.print(f"for review: {', '.join(map(str, outcome.candidates))}", style="yellow")
     if not outcome.served:
@@ -114,14 +120,14 @@ def _queue(
         found = candidates(library, None if state == "all" else state, limit, after)
         rows = [(c, library.request(c.request_id), library.request(c.entry_id)) for c in found]
     if as_json:
-        _print_json([{**_plain(c), "request": r.last_text(), "entry": e.last_text()} for c, r, e in rows])
+        print_json([{**plain(c), "request": r.last_text(), "entry": e.last_text()} for c, r, e in rows])
         return
-    console = _console()
+    console = new_console()
     for c, asked, entry in rows:
         broken = f"  not the same {', '.join(c.broken)}" if c.broken else ""
         console.print(f"{c.id}  {c.state}  {c.tier} {c.score:.3f}{broken}", style="bold", markup=False)
         console.print(
-            f"  asked  {_short(asked.last_text())}\n  entry  {_short(entry.last_text())}", markup=False
+            f"  asked  {short(asked.last_text())}\n  entry  {short(entry.last_text())}", markup=False
         )
     if not rows:
         console.print(f"no candidate is {state}")
@@ -151,9 +157,9 @@ def _decide(name: str, candidate: int, by: str, as_json: bool, decide: Callable[
     with open_library(name) as library:
         found = decide(library, candidate, by)
     if as_json:
-        _print_json(found)
+        print_json(found)
     else:
-        _console().print(f"candidate {found.id} is {found.state}")
+        new_console().print(f"candidate {found.id} is {found.state}")
 
 
 def _rules(
@@ -189,15 +195,15 @@ def _rules(
     if test:
         told["test"] = sets["scrubbing"].apply(sets["redaction"].apply(test))
     if as_json:
-        _print_json(told)
+        print_json(told)
         return
-    console = _console()
+    console = new_console()
     for kind, rules in sets.items():
         console.print(kind, style="bold")
         for rule in rules.rules:
             console.print(f"  {rule.name:<26} {rule.replace:<14} {rule.why}", markup=False)
     if test:
-        console.print(_visible(told["test"]), markup=False)
+        console.print(visible(told["test"]), markup=False)
 
 
 def _rules_of(path: Path) -> list[Mapping[str, Any]]:
@@ -217,14 +223,14 @@ def _log(name: Name, limit: Annotated[int, typer.Option(min=1)] = 20, as_json: A
     with open_library(name) as library:
         rows = read_log(library.db, limit)
     if as_json:
-        _print_json(rows)
+        print_json(rows)
         return
-    console = _console()
+    console = new_console()
     for row in rows:
         score = "" if row.score is None else f"{row.score:.3f}"
         console.print(f"{row.id}  {row.outcome:<6} {row.tier:<11} {score:>5}", style="bold", markup=False)
         for tier, verdict, _, why in row.steps:
-            console.print(f"    {tier}: {verdict}, {_visible(why)}", markup=False)
+            console.print(f"    {tier}: {verdict}, {visible(why)}", markup=False)
 
 
 def _settings(
@@ -240,12 +246,12 @@ def _settings(
 
     with open_library(name) as library:
         settings = library.change(**dict(map(_change, changes))) if changes else library.settings
-    values = _plain(settings)
+    values = plain(settings)
     if as_json:
-        _print_json(values)
+        print_json(values)
         return
     for key, value in values.items():
-        _console().print(f"{key:<17} {json.dumps(value):<28} {SOURCES[key]}", markup=False)
+        new_console().print(f"{key:<17} {json.dumps(value):<28} {SOURCES[key]}", markup=False)
 
 
 def _change(pair: str) -> tuple[str, Any]:
@@ -267,10 +273,10 @@ def _list(as_json: AsJson = False) -> None:
         with open_library(name) as library:
             found[name] = library.counts()
     if as_json:
-        _print_json(found)
+        print_json(found)
         return
     for name, counts in found.items():
-        _console().print(f"{name}  " + ", ".join(f"{n:,} {k}" for k, n in counts.items()), markup=False)
+        new_console().print(f"{name}  " + ", ".join(f"{n:,} {k}" for k, n in counts.items()), markup=False)
 
 
 _COMMANDS: dict[str, Callable[..., None]] = {
@@ -301,60 +307,3 @@ def _file_text(text: str) -> str | None:
         return Path(text).read_text(encoding="utf-8") if Path(text).is_file() else None
     except (OSError, ValueError):  # a prompt can be too long, or too odd, to be a path
         return None
-
-
-def _show_load(name: str, report: LoadReport) -> None:
-    console = _console()
-    console.print(
-        f"{name}: {report.recordings:,} recordings, {report.entries:,} new entries, {report.answers:,} new answers"
-    )
-    for form, count in report.formats.items():
-        console.print(f"  {count:>6,}  {form}", markup=False)
-    for rule, count in report.redacted.items():
-        console.print(f"  {count:>6,}  redacted: {rule}", markup=False)
-    if report.opaque:
-        kinds = ", ".join(f"{n} {k}" for k, n in report.opaque.items())
-        console.print(f"  parts compared whole only: {kinds}", markup=False, style="dim")
-    if report.skipped:
-        console.print(f"{len(report.skipped):,} skipped; --json lists all", style="yellow")
-    for reason, count in list(report.reasons.items())[:SKIPPED_SHOWN]:
-        first = next(s for s in report.skipped if s.reason.split(":", 1)[0] == reason)
-        console.print(
-            f"  {count:>6,}  {_visible(reason)}  e.g. {_visible(first.file)} no. {first.number}", markup=False
-        )
-
-
-def _progress(number: int) -> None:
-    if number % 500 == 0:
-        _progress_line(f"{number:,} interactions read")
-
-
-def _progress_line(text: str) -> None:
-    print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
-
-
-def _print_json(value: Any) -> None:
-    print(json.dumps(_plain(value)))
-
-
-def _plain(value: Any) -> Any:
-    from workbench.types import as_plain
-
-    return as_plain(value)
-
-
-def _short(text: str) -> str:
-    shown = " ".join(text.split())
-    return _visible(shown if len(shown) <= WIDTH_SHOWN else shown[:WIDTH_SHOWN] + " …")
-
-
-def _visible(text: str) -> str:
-    from workbench.text import visible
-
-    return visible(text)
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    return Console(soft_wrap=True, highlight=False)

@@ -24,6 +24,10 @@ TOOLS = (
     Tool("write_note", "Write a note for a colleague.", '{"properties":{"text":{"type":"string"}},"type":"object"}'),
 )  # fmt: skip
 
+FAR_WORDS = (
+    "quarry meadow lantern orbit velvet harvest copper whisper canyon ribbon magnet puzzle glacier saddle thunder".split()
+)
+
 SAME = ("repeat", "volatile", "surface", "paraphrase")
 """Kinds of calls whose own instance is recorded: the right answer is in the library."""
 HARD = (
@@ -124,6 +128,12 @@ def recorded_calls(count: int, *, seed: int, path: Path | None = None) -> list[C
         call = maker.call(template, template.ask, maker.values(template), "recorded")
         found.setdefault(call.instance, call)
     return list(found.values())
+
+
+def long_texts(count: int, *, seed: int) -> list[str]:
+    """Distinct texts longer than any token limit here that share hardly a word with the templates: sure misses."""
+    rng = random.Random(seed)
+    return [f"Case {number}: " + " ".join(rng.choices(FAR_WORDS, k=150)) for number in range(count)]
 
 
 def _scrubbed(call: Call) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -14,7 +13,7 @@ from workbench.analysis.claims.matching_subjects import KEY, encoder, filled, on
 from workbench.analysis.run import Run
 from workbench.analysis.verdict import Measured
 from workbench.matching.cascade import ask
-from workbench.matching.generate import recorded_calls
+from workbench.matching.generate import long_texts, recorded_calls
 from workbench.matching.lexical import Fts5Index
 from workbench.matching.library import Library
 from workbench.matching.queue import candidates
@@ -77,7 +76,7 @@ def what_is_embedded(run: Run) -> Measured:
 def cost_of_a_miss(run: Run) -> Measured:
     """C10: a miss at 1,000 entries and 128 tokens: the model's share of it, its spread, and the share of the search."""
     model = Counting(encoder(run))
-    asked = _misses(run, model.inner)
+    asked = _misses(run)
     with _thousand(run, model) as library:
         ask(library, asked[0])
         model.seconds.clear()
@@ -114,27 +113,8 @@ def _thousand(run: Run, model: Any) -> Library:
     return library
 
 
-def _misses(run: Run, model: Any) -> list[RecordedRequest]:
-    """Distinct requests whose last message is cut at 128 tokens and shares few words with the entries."""
-    rng = random.Random(run.seed)
-    words = [
-        "quarry",
-        "meadow",
-        "lantern",
-        "orbit",
-        "velvet",
-        "harvest",
-        "copper",
-        "whisper",
-        "canyon",
-        "ribbon",
-        "magnet",
-        "puzzle",
-        "glacier",
-        "saddle",
-        "thunder",
-    ]
-    return [plain(f"Case {i}: " + " ".join(rng.choices(words, k=150))) for i in range(MISSES[size(run)] + 1)]
+def _misses(run: Run) -> list[RecordedRequest]:
+    return [plain(text) for text in long_texts(MISSES[size(run)] + 1, seed=run.seed)]
 
 
 def _timed(call: Any) -> tuple[Any, float]:
@@ -160,7 +140,7 @@ def _search_seconds(run: Run, entries: int, repeats: int = 41) -> float:
 def encoding_beside_the_word_search(run: Run) -> Measured:
     """C11: a miss with the text encoded while the words are searched, over one with the two in turn."""
     model = encoder(run)
-    asked = _misses(run, model)
+    asked = _misses(run)
     with _thousand(run, model) as library, ThreadPoolExecutor(1) as pool:
         index, turn, beside = Fts5Index(), [], []
         for number, request in enumerate(asked):
