@@ -5,6 +5,7 @@ from __future__ import annotations
 import nbformat
 import pytest
 from helpers.matching import said
+from playwright.sync_api import expect
 
 from workbench.matching.cascade import ask
 from workbench.matching.library import open_library
@@ -45,7 +46,7 @@ def test_a_reviewer_reads_both_sides_and_decides_by_clicking(waiting, open_noteb
     assert "sunny in Rome" in shown.inner_text() and "✓ speakers" in shown.inner_text()
     opened.page.get_by_role("button", name="Approve").click()
     opened.page.get_by_text("1 is approved").wait_for(timeout=MILLISECONDS)
-    assert HOSTILE in opened.page.locator(".wb-review del").first.inner_text()
+    expect(opened.page.locator(".wb-review del").first).to_contain_text(HOSTILE)
     assert not opened.page.evaluate("'hacked' in window")
     opened.page.get_by_role("button", name="Reject").click()
     opened.page.get_by_text("No candidate is open").wait_for(timeout=MILLISECONDS)

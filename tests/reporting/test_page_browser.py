@@ -4,6 +4,7 @@ import re
 
 import pytest
 from helpers.made_report import CHARTS, SCRIPT, write_report
+from playwright.sync_api import expect
 
 from workbench.reporting.page import write_page
 
@@ -57,14 +58,14 @@ def test_a_verdict_button_shows_its_rows_and_a_link_to_a_hidden_row_shows_all(op
     page.get_by_role("button", name="Differs").click()
     assert rows.count() == 1 and "M02" in rows.first.inner_text()
     page.locator("#figure-line .claims a").click()
-    assert rows.count() == every
+    expect(rows).to_have_count(every)
     assert page.locator("#claim-M01").is_visible()
 
 
 def test_rows_lead_to_their_figures(open_page, report):
     page = open_page(report).page
     page.locator("tr:has(#claim-M01) .figures a").nth(1).click()
-    assert page.evaluate("location.hash") == "#figure-bars"
+    expect(page).to_have_url(re.compile("#figure-bars$"))
 
 
 def test_charts_are_drawn_anew_when_the_window_changes(open_page, report):

@@ -84,11 +84,17 @@ def judge(kind: str, expected: Any, tolerance: Any, measured: Measured) -> tuple
     if measured.value is None:
         raise NoVerdict("the measure returned no value and no verdict")
     found = differences(expected, measured.value, tolerance)
-    told = [measured.note] if measured.note else []
+    told = [measured.note]
     if "production" in kinds_of(kind):
         shape = f"the shape here differs: {'; '.join(found)}" if found else "the shape here agrees"
-        return NOT_MEASURABLE, ". ".join([*told, f"{PRODUCTION_NOTE}; {shape}"])
-    return (DIFFERS if found else HOLDS), ". ".join(told + (["; ".join(found)] if found else []))
+        return NOT_MEASURABLE, _sentences(*told, f"{PRODUCTION_NOTE}; {shape}")
+    return (DIFFERS if found else HOLDS), _sentences(*told, "; ".join(found))
+
+
+def _sentences(*parts: str) -> str:
+    """Those parts that say something, a full stop between two of them and none doubled."""
+    said = [p for p in parts if p]
+    return " ".join([*(p if p.endswith((".", "?", "!")) else f"{p}." for p in said[:-1]), *said[-1:]])
 
 
 def differences(expected: Any, measured: Any, tolerance: Any = 0, path: str = "") -> list[str]:

@@ -72,3 +72,46 @@ def tell_own(run: Run, queries: list[str], limit: int) -> None:
 
 def _row(hit: Any) -> dict[str, Any]:
     return {"rank": hit.rank, "type": hit.type, "id": hit.id, "score": round(hit.score, 4), "title": hit.title, "excerpt": " ".join(hit.excerpt.split())[:160]}
+
+
+def find(run: Run) -> None:
+    """What a reader of the document wants to know within a minute, in the run's own figures."""
+    old, new, parts, growth = (run.row(c).measured for c in ("B02", "B08", "B21", "B09"))
+    share = {k: parts[f"{k}_removes"] for k in ("stopgap", "stop_condition_alone")}
+    run.finding(
+        f"**Bytes.** A search of the large project moves {old['large']['megabytes']['p50']:,.0f} MB by the old path (median) and "
+        f"{new['bytes']['p50'] / 1e3:.1f} KB by the new one, at most {new['bytes']['max'] / 1e3:.1f} KB. The stopgap removes "
+        f"{share['stopgap']:.0%} of one large search, its stop condition alone {share['stop_condition_alone']:.0%}.",
+        ["B02", "B08", "B21"],
+    )
+    run.finding(
+        f"**Growth.** The new path never runs a second round, and its bytes do not grow. Its time grows with the chunks by a slope of "
+        f"{growth['new_time_over_chunks']:.2f} (1 is in proportion) and with the note size by {growth['new_time_over_note_size']:.2f}; the "
+        f"old path by {growth['slopes']['chunks']['old']['seconds']:.2f} and {growth['slopes']['note size']['old']['seconds']:.2f}.",
+        ["B09"],
+    )
+    pages = run.row("B15").measured
+    lost = pages["growing"]["queries_that_differ"]
+    run.finding(
+        f"**Pages.** With one fixed k, pages equal one long page. With k growing with the page, as the document words it, {lost} queries "
+        "lost or repeated rows."
+        if pages["one k"]["all_pages_equal_one_long_page"]
+        else f"**Pages.** Pages differ from one long page even with one fixed k; with a growing k {lost} queries do.",
+        ["B15"],
+    )
+    run.finding("**The open questions.** " + " ".join(_answers(run)), ["B11", "B12", "B13", "B14"])
+
+
+def _answers(run: Run) -> list[str]:
+    """Each open question's verdict, and the figures of those that were decided."""
+    fusion, observations = run.row("B11"), run.row("B12")
+    told = []
+    if isinstance(fusion.measured, dict):
+        better = fusion.measured["better"]
+        sets = ", ".join(f"{s['nDCG@10']['difference']:+.4f} on {n}" for n, s in fusion.measured["by_set"].items())
+        told.append(f"RRF or max + 0.3 × min? {better or 'undecided'} (RRF less the other, nDCG@10: {sets}).")
+    if isinstance(observations.measured, dict):
+        found = observations.measured["success_at_8"]
+        told.append(f"Observation chunks? Found in the first 8 {found['with']:.3f} with and {found['without']:.3f} without them.")
+    told += [f"{what} {run.row(c).verdict}." for c, what in (("B13", "One table or two?"), ("B14", "A weak-match floor that refuses half and loses 5 %?"))]
+    return told
