@@ -77,8 +77,11 @@ class Context:
         return channel(query, self)
 
     def fact(self, key: Any, compute: Callable[[], Any]) -> Any:
-        """What holds of a point and the query whatever the knobs are; a context that sees many knobs remembers it."""
-        return compute()
+        """What holds of a point and the query whatever the knobs are, computed at most once per memo."""
+        known = self.memo.setdefault((self.scope, "facts"), ({}, ()))[0]
+        if key not in known:
+            known[key] = compute()
+        return known[key]
 
     # -- the query ---------------------------------------------------------------------------------------------
     def terms(self, query: Query) -> list[str]:

@@ -6,10 +6,12 @@ A fusion returns the fused ranking and each row's contributions by list name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import fsum
+from typing import Any
 
 from workbench.errors import BadParameter
 from workbench.registry import register
@@ -49,7 +51,7 @@ def rrf(
             continue
         for rank, point_id in enumerate(ranking.ids, 1):
             parts.setdefault(point_id, {})[ranking.name] = w / (k + rank)
-    return _fused(f"rrf(k={k:g})", parts, lists, _exact_rrf(lists, k, weight))
+    return _fused(f"rrf(k={k:g})", parts, lists, _held(lists, weight), partial(_exact_rrf, k))
 
 
 @register("fusion")
@@ -69,13 +71,17 @@ def rrf_priors(
     for name, of in values.items():
         for point_id in parts.keys() & of.keys():
             parts[point_id][name] = weight[name] * of[point_id] / (k + 1)
-    by_ranks = _exact_rrf(ranked, k, weight)
+    ranks = _held(ranked, weight)
 
-    def exact(point_id: PointId) -> Fraction:
-        held = ((weight[n], of[point_id]) for n, of in values.items() if point_id in of)
-        return by_ranks(point_id) + sum((Fraction(w) * Fraction(v) / (Fraction(k) + 1) for w, v in held), Fraction(0))
+    def held(point_id: PointId) -> Hashable:
+        return ranks(point_id), tuple((weight[n], of[point_id]) for n, of in values.items() if point_id in of)
 
-    return _fused(f"rrf_priors(k={k:g})", parts, ranked, exact)
+    def exact(of: Any) -> Fraction:
+        by_rank, by_value = of
+        added = (Fraction(w) * Fraction(v) / (Fraction(k) + 1) for w, v in by_value)
+        return sum(added, _exact_rrf(k, by_rank))
+
+    return _fused(f"rrf_priors(k={k:g})", parts, ranked, held, exact)
 
 
 @register("fusion")
@@ -98,11 +104,13 @@ def max_min(lists: Sequence[Ranking], *, bonus: float = MAX_MIN_BONUS) -> Fused:
         weaker = min(row, key=lambda n: (row[n], n)) if len(row) == 2 else None
         parts[point_id] = {n: s * bonus if n == weaker else s for n, s in row.items()}
 
-    def exact(point_id: PointId) -> Fraction:
-        row = sorted(map(Fraction, shares[point_id].values()))
-        return row[-1] + (Fraction(bonus) * row[0] if len(row) == 2 else 0)
+    def held(point_id: PointId) -> Hashable:
+        return tuple(sorted(shares[point_id].values()))
 
-    return _fused(f"max_min(bonus={bonus:g})", parts, lists, exact)
+    def exact(row: Any) -> Fraction:
+        return Fraction(row[-1]) + (Fraction(bonus) * Fraction(row[0]) if len(row) == 2 else 0)
+
+    return _fused(f"max_min(bonus={bonus:g})", parts, lists, held, exact)
 
 
 @register("fusion")
@@ -118,12 +126,16 @@ def verbatim_first(lists: Sequence[Ranking], *, k: float = RRF_K) -> Fused:
     places = {point_id: place for place, point_id in enumerate(reversed(first.ids), 1)}
     for point_id, place in places.items():
         parts.setdefault(point_id, {})["verbatim"] = step * place
-    of_rest = _exact_rrf(rest, k, dict.fromkeys((r.name for r in rest), 1))
+    of_rest = _held(rest, dict.fromkeys((r.name for r in rest), 1))
 
-    def exact(point_id: PointId) -> Fraction:
-        return of_rest(point_id) + Fraction(step) * places.get(point_id, 0)
+    def held(point_id: PointId) -> Hashable:
+        return places.get(point_id, 0), of_rest(point_id)
 
-    return _fused(f"verbatim_first(k={k:g})", parts, lists, exact)
+    def exact(of: Any) -> Fraction:
+        place, ranks = of
+        return Fraction(step) * place + _exact_rrf(k, ranks)
+
+    return _fused(f"verbatim_first(k={k:g})", parts, lists, held, exact)
 
 
 @register("fusion")
@@ -148,50 +160,46 @@ def _weights(
     return {n: given.get(n, 1) for n in names}
 
 
-def _exact_rrf(
-    lists: Sequence[Ranking], k: float, weight: Mapping[str, float]
-) -> Callable[[PointId], Fraction]:
-    ranks = {r.name: r.ranks() for r in lists if weight[r.name]}
-    # Most ties are the same ranks in exchanged lists: one sum for all of them.
-    sums: dict[tuple[tuple[float, int], ...], Fraction] = {}
+def _held(lists: Sequence[Ranking], weight: Mapping[str, float]) -> Callable[[PointId], Hashable]:
+    """A row's (weight, rank) pairs in order, whichever lists they are of."""
+    ranks = [(weight[r.name], r.ranks()) for r in lists if weight[r.name]]
+    return lambda point_id: tuple(sorted((w, of[point_id]) for w, of in ranks if point_id in of))
 
-    def exact(point_id: PointId) -> Fraction:
-        held = tuple(sorted((weight[n], of[point_id]) for n, of in ranks.items() if point_id in of))
-        if held not in sums:
-            sums[held] = sum((Fraction(w) / (Fraction(k) + rank) for w, rank in held), Fraction(0))
-        return sums[held]
 
-    return exact
+def _exact_rrf(k: float, held: Any) -> Fraction:
+    return sum((Fraction(w) / (Fraction(k) + rank) for w, rank in held), Fraction(0))
 
 
 def _fused(
     name: str, parts: Mapping[PointId, Mapping[str, float]], lists: Sequence[Ranking],
-    exact: Callable[[PointId], Fraction],
+    held: Callable[[PointId], Hashable], exact: Callable[[Any], Fraction],
 ) -> Fused:  # fmt: skip
-    """Order the rows. fsum is independent of the lists' order; sums that nearly touch are compared exactly."""
+    """Order the rows. fsum is independent of the lists' order; sums that nearly touch are compared exactly.
+
+    `held` is what a row's score is made of, equal for rows that must tie; `exact` its exact score.
+    """
     best: dict[PointId, int] = {}
     for ranking in lists:
         for rank, point_id in enumerate(ranking.ids, 1):
             best[point_id] = min(rank, best.get(point_id, rank))
     scores = {i: fsum(row.values()) for i, row in parts.items()}
     ids = sorted(scores, key=lambda i: (-scores[i], best[i], point_order(i)))
-    ids = _settle(ids, scores, best, exact)
-    return Fused(Ranking(name, tuple(ids), tuple(scores[i] for i in ids), TIE_RULE), parts)
-
-
-def _settle(
-    ids: list[PointId], scores: Mapping[PointId, float], best: Mapping[PointId, int],
-    exact: Callable[[PointId], Fraction],
-) -> list[PointId]:  # fmt: skip
-    """Re-sort each run of nearly equal float sums by the exact sums."""
     out: list[PointId] = []
+    for run in _nearly_equal(ids, scores):
+        made = {i: held(i) for i in run} if len(run) > 1 else {}
+        # Most runs are the same ranks in exchanged lists: a true tie, which is ordered already.
+        if len(set(made.values())) > 1:
+            sums = {of: exact(of) for of in set(made.values())}
+            run.sort(key=lambda i: (-sums[made[i]], best[i], point_order(i)))
+        out += run
+    return Fused(Ranking(name, tuple(out), tuple(scores[i] for i in out), TIE_RULE), parts)
+
+
+def _nearly_equal(ids: list[PointId], scores: Mapping[PointId, float]) -> Iterator[list[PointId]]:
+    """The ids cut into runs of float sums that nearly touch."""
     start = 0
     for end in range(1, len(ids) + 1):
         above = scores[ids[end - 1]]
         if end == len(ids) or above - scores[ids[end]] > _NEAR * max(1.0, above):
-            run = ids[start:end]
-            if len(run) > 1:
-                run.sort(key=lambda i: (-exact(i), best[i], point_order(i)))
-            out += run
+            yield ids[start:end]
             start = end
-    return out
