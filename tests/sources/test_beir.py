@@ -168,3 +168,18 @@ def test_with_a_size_a_document_is_as_many_chunks_as_it_takes(tmp_path: Path) ->
     assert [c.id for c in chunks] == list(range(1, len(chunks) + 1))
     with pytest.raises(BadParameter, match="overlap"):
         read(tmp_path / "c", chunk_size=100)
+
+
+def test_a_sample_keeps_every_judged_document_and_the_same_others_each_time(tmp_path: Path) -> None:
+    many = [{"_id": f"d{n}", "title": "", "text": f"text {n}"} for n in range(40)]
+    folder = write(tmp_path / "many", documents=many, queries=[{"_id": "q", "text": "x"}],
+                   qrels="query-id\tcorpus-id\tscore\nq\td39\t1\nq\td7\t0\n")  # fmt: skip
+    chunks, source = read(folder, documents=10)
+    ids = [c.entity_id for c in chunks]
+    assert len(ids) == 10 and {"d7", "d39"} < set(ids)
+    assert "documents left out of this sample: 30 of 40" in source.warnings
+    assert ids == [c.entity_id for c in read(folder, documents=10)[0]]
+    assert set(ids) < {c.entity_id for c in read(folder, documents=20)[0]}
+    assert len(read(folder, documents=99)[0]) == 40
+    with pytest.raises(BadParameter, match="smaller than the 2 judged"):
+        read(folder, documents=1)

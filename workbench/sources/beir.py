@@ -7,6 +7,7 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
+from workbench.errors import BadParameter
 from workbench.registry import register
 from workbench.sources.chunking import OVERLAP
 from workbench.sources.documents import check_chunk_size, document_chunks
@@ -14,16 +15,18 @@ from workbench.sources.facets import facets_of
 from workbench.sources.files import existing_folder, json_rows, missing_columns
 from workbench.sources.judgements import Documents, check_queries, read_qrels, read_queries
 from workbench.sources.source import JudgedQuery, Qrel, Source, SourceError
-from workbench.types import Chunk
+from workbench.types import Chunk, content_hash
 
 
 @register("reader")
 def beir(
-    location: str | Path, *, split: str = "test", chunk_size: int | None = None, overlap: int = OVERLAP
-) -> Source:
+    location: str | Path, *, split: str = "test", chunk_size: int | None = None, overlap: int = OVERLAP,
+    documents: int | None = None,
+) -> Source:  # fmt: skip
     """A BEIR folder: corpus.jsonl, queries.jsonl, qrels/<split>.tsv.
 
     One chunk a document: title, blank line, text. With `chunk_size` a document is as many chunks as it takes; sizes are in characters. Files may end in `.gz`.
+    With `documents` at most so many are read, for a quick look: every judged one, then those with the smallest hash of their id; its figures are those of an easier collection.
     Judgements of unknown documents or queries, negative grades, queries without judgements and empty documents
     are counted in the warnings; queries and judgements may be missing, `split` may not where others are there.
 
@@ -39,8 +42,9 @@ def beir(
     queries = _queries(folder, warnings)
     qrels = _qrels(folder, split, warnings)
     check_queries(queries, qrels, warnings)
-    chunks = partial(_chunks, corpus, qrels, chunk_size, overlap, warnings)
-    settings = {"split": split, "chunk_size": chunk_size, "overlap": overlap}
+    kept = None if documents is None else _sample(corpus, qrels, documents, warnings)
+    chunks = partial(_chunks, corpus, qrels, chunk_size, overlap, warnings, kept)
+    settings = {"split": split, "chunk_size": chunk_size, "overlap": overlap, "documents": documents}
     return Source("beir", str(location), settings, chunks, queries, qrels, warnings)
 
 
@@ -73,9 +77,24 @@ def _qrels(folder: Path, split: str, warnings: list[str]) -> tuple[Qrel, ...]:
     return ()
 
 
+def _sample(corpus: Path, qrels: tuple[Qrel, ...], documents: int, warnings: list[str]) -> set[str]:
+    """The ids to read. Raises BadParameter where the judged ones alone are more."""
+    ids = {str(row["_id"]) for _, row in json_rows(corpus) if "_id" in row}
+    judged = ids & {q.entity_id for q in qrels}
+    if documents < max(1, len(judged)):
+        raise BadParameter(f"a sample of {documents} documents is smaller than the {len(judged)} judged ones",
+                           do=f"Ask for at least {max(1, len(judged))}")  # fmt: skip
+    others = sorted(ids - judged, key=content_hash)
+    left = others[documents - len(judged) :]
+    if left:
+        warnings.append(f"documents left out of this sample: {len(left):,} of {len(ids):,}")
+    return ids.difference(left)
+
+
 def _chunks(
-    corpus: Path, qrels: tuple[Qrel, ...], chunk_size: int | None, overlap: int, warnings: list[str]
-) -> Iterator[Chunk]:
+    corpus: Path, qrels: tuple[Qrel, ...], chunk_size: int | None, overlap: int, warnings: list[str],
+    kept: set[str] | None,
+) -> Iterator[Chunk]:  # fmt: skip
     documents = Documents(corpus, qrels)
     ids = count(1)
     for line, row in json_rows(corpus):
@@ -88,6 +107,8 @@ def _chunks(
             if not isinstance(value, str):
                 raise SourceError(f"the {name} is a {type(value).__name__}", where=where)
         documents.seen(entity_id, line, not (title + text).strip())
+        if kept is not None and entity_id not in kept:
+            continue
         rest = {key: value for key, value in row.items() if key not in ("_id", "title", "text", "metadata")}
         extra = row.get("metadata") or {}
         facets = facets_of({}, {**rest, **(extra if isinstance(extra, dict) else {"metadata": extra})}).facets

@@ -94,11 +94,14 @@ def incident(run: Run, file: str = "adr-0172", size: int | None = None, seed: in
 TINY_SETS = ("xquad-ro-en",)
 """Judged collections of a tiny run: those that load in seconds."""
 
-JUDGED: dict[str, Callable[[Path], tuple[str, dict[str, Any]]]] = {
-    "scifact-beir": lambda folder: (str(folder), {}),
-    "xquad-ro-en": lambda folder: (str(next(folder.rglob("xquad.en.json"))), {}),
+JUDGED: dict[str, Callable[[Path], str]] = {
+    "scifact-beir": str,
+    "xquad-ro-en": lambda folder: str(next(folder.rglob("xquad.en.json"))),
 }
-"""Judged collections with ordinary questions: archive name to the loader's source and options."""
+"""Judged collections with ordinary questions: archive name to the loader's source."""
+
+SAMPLES = {"small": {"scifact-beir": 1_500}}
+"""Documents of a quick look, every judged one among them: embedding all takes most of such a run's minutes."""
 
 
 def judged(run: Run, archive: str) -> Collection | str:
@@ -108,8 +111,9 @@ def judged(run: Run, archive: str) -> Collection | str:
         return why_absent(archive)
     if size_of(run) == "tiny" and archive not in TINY_SETS:
         return f"a tiny run leaves {archive} out"
-    source, options = JUDGED[archive](folder)
-    return loaded(run, archive, source, **options)
+    sample = SAMPLES.get(size_of(run), {}).get(archive)
+    options = {"documents": sample} if sample else {}
+    return loaded(run, "-".join(map(str, [archive, *options.values()])), JUDGED[archive](folder), **options)
 
 
 def titles_of(run: Run) -> dict[str, Collection | str]:
