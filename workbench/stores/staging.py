@@ -32,6 +32,18 @@ _ENCODE = json.JSONEncoder(
 ).encode  # fmt: skip
 
 
+FACTS = (
+    "point_id", "entity_id", "chunk_index", "source_type", "title", "source", "text", "project", "note_type", "tags",
+    "status", "created", "updated", "path", "metadata", "links",
+)  # fmt: skip
+"""What is stored of a chunk, and what a content's hash runs over; ids and metadata as text, links as pairs."""
+
+
+def encoded(facts: Sequence[Any]) -> bytes:
+    """Facts as canonical JSON: equal facts, equal bytes."""
+    return _ENCODE(facts).encode("utf-8")
+
+
 class BadChunk(SourceError):
     """A chunk that neither store could hold as it is; names the entity."""
 
@@ -56,7 +68,7 @@ def stage(source: Source, directory: Path, tokenizer: Tokenizer, tick: Callable[
     point-id order, or a metadata value that JSON cannot hold.
     """
     directory.mkdir(parents=True)
-    checked = _Checked(tokenizer)
+    checked = Checked(tokenizer)
     for number, rows in enumerate(_batches(source.chunks(), checked)):
         _write(directory / f"chunks-{number:05d}.parquet", rows)
         tick(len(rows))
@@ -78,7 +90,7 @@ def texts_of(parts: Sequence[Path], batch: int) -> Iterator[tuple[list[str], lis
                 yield found.column("entity_id").to_pylist(), found.column("text").to_pylist()
 
 
-def _batches(chunks: Iterator[Chunk], checked: _Checked) -> Iterator[list[tuple]]:
+def _batches(chunks: Iterator[Chunk], checked: Checked) -> Iterator[list[tuple]]:
     rows, characters = [], 0
     for chunk in chunks:
         row = checked.row(chunk)
@@ -93,8 +105,8 @@ def _batches(chunks: Iterator[Chunk], checked: _Checked) -> Iterator[list[tuple]
         yield rows
 
 
-class _Checked:
-    """Turns chunks into rows, and keeps what can only be said at the end."""
+class Checked:
+    """Turns chunks into facts and rows, and keeps what can only be said at the end."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer, self.staged = tokenizer, Staged()
@@ -107,6 +119,17 @@ class _Checked:
 
     def row(self, chunk: Chunk) -> tuple | None:
         """The row of a chunk in the order of `schema`, None for an empty one."""
+        facts = self.facts(chunk)
+        if facts is None:
+            return None
+        self._hash.update(encoded(facts))
+        self._stored.add(facts[1])
+        cid = self.staged.chunks
+        self.staged.chunks += 1
+        return (cid, *facts, " ".join(self.tokenizer.terms(facts[6])))
+
+    def facts(self, chunk: Chunk) -> tuple | None:
+        """What is stored of a chunk, in the order of FACTS, None for an empty one. Raises BadChunk."""
         self._check(chunk)
         entity = self._clean(chunk.entity_id)
         self.staged.entities.add(entity)
@@ -117,18 +140,13 @@ class _Checked:
                 self._empty.append(entity)
             return None
         f = chunk.facets
-        facts = (
+        return (
             str(chunk.id), entity, chunk.chunk_index, chunk.source_type, self._clean(chunk.title),
             self._clean(chunk.source), text, self._clean(f.project), self._clean(f.note_type),
             [self._clean(t) for t in f.tags], self._clean(f.status), self._clean(f.created), self._clean(f.updated),
             self._clean(f.path), self._metadata(f.metadata, entity),
             [(self._clean(kind), self._clean(target)) for kind, target in chunk.links],
         )  # fmt: skip
-        self._hash.update(_ENCODE(facts).encode("utf-8"))
-        self._stored.add(entity)
-        cid = self.staged.chunks
-        self.staged.chunks += 1
-        return (cid, *facts, " ".join(self.tokenizer.terms(text)))
 
     def finish(self) -> Staged:
         out = self.staged
