@@ -18,9 +18,9 @@ from workbench.stores import catalog_sql as statement
 from workbench.stores.catalog_ids import PointIds
 from workbench.stores.catalog_open import CatalogFile
 from workbench.stores.catalog_sql import K1, B
-from workbench.stores.points import DATETIME_FIELDS, Match
+from workbench.stores.points import ALSO, DATETIME_FIELDS, Match
 from workbench.stores.sql_filters import where
-from workbench.stores.vector_check import check_query_vector
+from workbench.stores.vector_check import check_query_vector, dim_of
 from workbench.text import well_formed
 from workbench.types import Chunk, Facets, PointId
 
@@ -54,10 +54,10 @@ class Catalog:
         self._file = file
         facts = file.rows("SELECT n, avgdl, title_avgdl, tokenizer FROM corpus")
         self.n, self.avgdl, self.title_avgdl, self.tokenizer = facts[0]
-        (kind,) = file.rows(
-            "SELECT data_type FROM duckdb_columns() WHERE table_name = 'vector' AND column_name = 'embedding'"
-        )[0]
-        self.dim = int(kind.removeprefix("FLOAT[").removesuffix("]"))
+        kinds = dict(file.rows("SELECT table_name, data_type FROM duckdb_columns() WHERE column_name = 'embedding'"))
+        spaces = {s: kinds.get(statement.vector_table(s)) for s in ("", ALSO)}
+        self.dims = {s: int(kind.removeprefix("FLOAT[").removesuffix("]")) for s, kind in spaces.items() if kind}
+        self.dim = self.dims[""]
 
     @classmethod
     def open(cls, path: Path | str) -> Catalog:
@@ -195,36 +195,39 @@ class Catalog:
 
     # -- vectors --------------------------------------------------------------------------------------------
     def nearest(
-        self, vector: Sequence[float] | np.ndarray, filters: Filters = _ALL, limit: int = 10
+        self, vector: Sequence[float] | np.ndarray, filters: Filters = _ALL, limit: int = 10, *, space: str = ""
     ) -> Scored:
-        """The nearest points within the filters by exact cosine.
+        """The nearest points within the filters by exact cosine to the vectors of one space, whose own model must have
+        made the vector.
 
-        Raises BadVector for a vector that is zero, not finite, or of another length.
+        Raises BadVector for a vector that is zero, not finite, or of another length, NotAvailable where there is no
+        such space.
         """
         admitted = where(filters)
-        scores = statement.cosine_scores(self.dim, statement.admit(admitted.sql))
-        params = {"vector": self._unit(vector), "limit": _limit(limit), **admitted.params}
+        scores = statement.cosine_scores(self._dim(space), statement.admit(admitted.sql), space)
+        params = {"vector": self._unit(vector, space), "limit": _limit(limit), **admitted.params}
         return self._scored(statement.top(scores), params)
 
     def true_rank(
-        self, vector: Sequence[float] | np.ndarray, point_id: PointId, filters: Filters = _ALL
+        self, vector: Sequence[float] | np.ndarray, point_id: PointId, filters: Filters = _ALL, *, space: str = ""
     ) -> Place:
         """The point's exact cosine rank among all within the filters, and its cosine; outside, no rank."""
-        params = {"vector": self._unit(vector)}
+        dim, params = self._dim(space), {"vector": self._unit(vector, space)}
         cid = self._ids.cids([point_id])
         score = self._file.rows(
-            statement.cosine_scores(self.dim, statement.ADMIT_CIDS), {**params, "cids": cid}
+            statement.cosine_scores(dim, statement.ADMIT_CIDS, space), {**params, "cids": cid}
         )[0][1]
         admitted = where(filters)
-        scores = statement.cosine_scores(self.dim, statement.admit(admitted.sql))
+        scores = statement.cosine_scores(dim, statement.admit(admitted.sql), space)
         return self._place(scores, {**params, **admitted.params}, point_id, score)
 
-    def vectors(self, ids: Sequence[PointId]) -> np.ndarray:
+    def vectors(self, ids: Sequence[PointId], *, space: str = "") -> np.ndarray:
         """The unit vectors (len(ids), dim) float32, in the order asked. Raises UnknownPoint."""
-        sql = f"SELECT embedding FROM {read.IN_ORDER} JOIN vector USING (cid) ORDER BY place"
+        dim, table = self._dim(space), statement.vector_table(space)
+        sql = f"SELECT embedding FROM {read.IN_ORDER} JOIN {table} USING (cid) ORDER BY place"
         found = self._file.table(sql, {"cids": self._ids.cids(ids)}).column(0)
         flat = [part.flatten().to_numpy() for part in found.chunks]
-        return np.concatenate([np.empty(0, np.float32), *flat]).reshape(-1, self.dim)
+        return np.concatenate([np.empty(0, np.float32), *flat]).reshape(-1, dim)
 
     # -- rows -----------------------------------------------------------------------------------------------
     def ids_where(self, filters: Filters = _ALL, limit: int | None = None) -> list[PointId]:
@@ -314,8 +317,11 @@ class Catalog:
         ranked, rank = self._file.rows(statement.place(scores), params)[0]
         return Place(rank if ranked else None, score)
 
-    def _unit(self, vector: Sequence[float] | np.ndarray) -> np.ndarray:
-        row = np.asarray(check_query_vector(vector, self.dim), dtype=np.float64)
+    def _dim(self, space: str) -> int:
+        return dim_of(self.dims, space, str(self.path))
+
+    def _unit(self, vector: Sequence[float] | np.ndarray, space: str) -> np.ndarray:
+        row = np.asarray(check_query_vector(vector, self._dim(space)), dtype=np.float64)
         return (row / np.linalg.norm(row)).astype(np.float32)
 
 

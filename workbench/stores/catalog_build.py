@@ -22,6 +22,8 @@ from workbench.stores.catalog_errors import CatalogDamaged, CatalogMissing, Stag
 from workbench.stores.catalog_ids import PointIds
 from workbench.stores.catalog_open import NO_EXTENSIONS, attach
 from workbench.stores.catalog_postings import TEXT_FIELD, TITLE_FIELD, build_postings
+from workbench.stores.catalog_sql import vector_table
+from workbench.stores.points import ALSO
 from workbench.stores.sql_filters import moment_sql
 from workbench.stores.staging import schema
 from workbench.stores.vector_check import check_vectors, read_vectors
@@ -64,13 +66,14 @@ def build_catalog(
     queries: Sequence[JudgedQuery] = (),
     qrels: Sequence[Qrel] = (),
     *,
+    also: Path | None = None,
     tokenizer: Tokenizer = DEFAULT,
     memory_limit: str = MEMORY_LIMIT,
     progress: Progress | None = None,
 ) -> None:
     """Make the catalog at `path` of the staged Parquet parts (in cid order) and `vectors` (.npy, row = cid).
 
-    `tokenizer` is the one that made the column `terms`; the titles are split by it here. `progress` is told
+    `also` are the vectors of a second model, which get a table of their own. `tokenizer` is the one that made the column `terms`; the titles are split by it here. `progress` is told
     the name of each step as it begins.
 
     Raises StagingError where parts and vectors break the contract: rows out of cid or point-id order,
@@ -91,12 +94,15 @@ def build_catalog(
     workplace.mkdir(parents=True)
     try:
         matrix = _unit_vectors(Path(vectors))
+        second = None if also is None else _unit_vectors(also)
         config = {**NO_EXTENSIONS, "memory_limit": memory_limit, "temp_directory": str(workplace / "spill")}
         with duckdb.connect(str(workplace / path.name), config=config) as con:
             con.execute("SET TimeZone = 'UTC'")
             _fill_chunks(con, parts, len(matrix), say)
             say("vectors")
-            _fill_vectors(con, matrix)
+            _fill_vectors(con, matrix, vector_table())
+            if second is not None:
+                _fill_vectors(con, second, vector_table(ALSO))
             say("postings")
             _split_titles(con, tokenizer)
             build_postings(con, tokenizer.name)
@@ -165,7 +171,7 @@ def _fill_chunks(con: duckdb.DuckDBPyConnection, parts: Sequence[Path], rows: in
         raise StagingError(f"the metadata of point {broken[0][0]} is not JSON")
 
 
-def _fill_vectors(con: duckdb.DuckDBPyConnection, matrix: np.ndarray) -> None:
+def _fill_vectors(con: duckdb.DuckDBPyConnection, matrix: np.ndarray, table: str) -> None:
     import pyarrow as pa
 
     dim = matrix.shape[1]
@@ -182,8 +188,8 @@ def _fill_vectors(con: duckdb.DuckDBPyConnection, matrix: np.ndarray) -> None:
     con.execute("CHECKPOINT")
     # Vectors hardly compress (6 %), and uncompressed ones are a third cheaper to read one by one.
     con.execute("PRAGMA force_compression = 'uncompressed'")
-    con.execute(f"CREATE TABLE vector(cid INTEGER NOT NULL, embedding FLOAT[{dim}] NOT NULL)")
-    _insert(con, "vector", pa.RecordBatchReader.from_batches(schema, batches()))
+    con.execute(f"CREATE TABLE {table}(cid INTEGER NOT NULL, embedding FLOAT[{dim}] NOT NULL)")
+    _insert(con, table, pa.RecordBatchReader.from_batches(schema, batches()))
     con.execute("CHECKPOINT")
     con.execute("PRAGMA force_compression = 'auto'")
 

@@ -84,10 +84,15 @@ def bm25_fields_scores(admitted: str = "") -> str:
     )
 
 
-def cosine_scores(dim: int, admitted: str = "") -> str:
+def vector_table(space: str = "") -> str:
+    """The table of a space's vectors: each has its own, so that no statement reads two."""
+    return f"vector_{space}" if space else "vector"
+
+
+def cosine_scores(dim: int, admitted: str = "", space: str = "") -> str:
     """The exact cosine (FLOAT) of every admitted chunk: both sides are of unit length. Parameter: vector."""
     return (
-        f"SELECT cid, array_inner_product(embedding, $vector::FLOAT[{dim}]) AS score FROM vector {admitted}"
+        f"SELECT cid, array_inner_product(embedding, $vector::FLOAT[{dim}]) AS score FROM {vector_table(space)} {admitted}"
     )
 
 

@@ -11,11 +11,11 @@ from typing import Any
 from workbench.errors import BadParameter, NotAvailable
 from workbench.stores.client_errors import NoSuchCollection, server_calls, shown_url
 from workbench.stores.payload_names import OWN, PayloadNames
-from workbench.stores.points import READ_FIELDS, Match, Point
+from workbench.stores.points import ALSO, READ_FIELDS, Match, Point
 from workbench.stores.qdrant_filters import client_filter, filter_json
 from workbench.stores.sparse import SPARSE, TermTable
 from workbench.stores.tie_cut import Scored, best
-from workbench.stores.vector_check import check_query_vector
+from workbench.stores.vector_check import check_query_vector, dim_of
 from workbench.types import PointId
 
 API_KEY_VARIABLE = "QDRANT_API_KEY"
@@ -69,7 +69,11 @@ class ClientPoints:
             if ((info.config.metadata or {}).get(STATE_KEY) or {}).get("complete") is False:
                 what = f"the collection {collection!r} was never completed"
                 raise NoSuchCollection(what, where=where, do="Load it again")
-            self.points, self.dim = info.points_count or 0, _dim(info.config.params.vectors, names.vector, where)
+            held = info.config.params.vectors
+            self.points, self.dim = info.points_count or 0, _dim(held, names.vector, where)
+            self.dims = {"": self.dim}
+            if names is OWN and isinstance(held, Mapping) and ALSO in held:
+                self.dims[ALSO] = _dim(held, ALSO, where)
         except BaseException:
             self.close()
             raise
@@ -98,10 +102,10 @@ class ClientPoints:
 
     def nearest(
         self, vector: Sequence[float], filters: Mapping[str, Any], limit: int,
-        *, fields: Sequence[str] = READ_FIELDS,
+        *, fields: Sequence[str] = READ_FIELDS, space: str = "",
     ) -> list[Scored]:  # fmt: skip
-        query = check_query_vector(vector, self.dim)
-        return self._best(query, self.names.vector or None, filters, limit, fields, self._exact)
+        query = check_query_vector(vector, dim_of(self.dims, space, self.where))
+        return self._best(query, space or self.names.vector or None, filters, limit, fields, self._exact)
 
     def bm25(
         self, terms: Sequence[str], filters: Mapping[str, Any], limit: int, *, fields: Sequence[str] = ()

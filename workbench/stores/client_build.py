@@ -11,7 +11,7 @@ from workbench.errors import NotAvailable
 from workbench.stores.client import STATE_KEY, ClientPoints, connect
 from workbench.stores.client_errors import ServerRefused, server_calls, shown_url
 from workbench.stores.edge_build import Progress
-from workbench.stores.points import DATETIME_FIELDS, KEYWORD_FIELDS, MOMENT_FIELDS, TERMS_FIELD
+from workbench.stores.points import ALSO, DATETIME_FIELDS, KEYWORD_FIELDS, MOMENT_FIELDS, TERMS_FIELD
 from workbench.stores.sparse import SPARSE, Weights
 from workbench.stores.staged import MetadataKeys, check_staging, staged_points
 
@@ -24,7 +24,7 @@ IN_MEMORY_LIMIT = 10_000
 def build_client(
     url: str, collection: str, parts: Sequence[Path | str], vectors: Path | str, *, shard_number: int | None = None,
     replication_factor: int | None = None, write_consistency_factor: int | None = None, api_key: str | None = None,
-    progress: Progress | None = None, sparse_terms: Path | None = None,
+    progress: Progress | None = None, sparse_terms: Path | None = None, also: Path | None = None,
 ) -> int:  # fmt: skip
     """Make the collection on the server and store the parts' rows with the rows of `vectors`; returns how many.
 
@@ -33,12 +33,13 @@ def build_client(
     process left is replaced, any other of that name is left alone.
 
     With `sparse_terms` each point also carries its BM25 weights as a sparse vector, and the table of their terms is
-    written there.
+    written there; with `also` it carries its row of a second file of vectors, of another model, under the name "also".
 
     Raises VectorError (with the row), StagingError, ServerSilent, and ServerRefused where the name is taken.
     """
     parts, vectors = [Path(p) for p in parts], Path(vectors)
     rows = check_staging(parts, vectors)
+    second = check_staging(parts, also) if also is not None else None
     weights = None
     if sparse_terms is not None:
         weights = Weights.of(parts)
@@ -53,7 +54,7 @@ def build_client(
                 "write_consistency_factor": write_consistency_factor,
             }  # fmt: skip
             try:
-                _store(client, collection, parts, rows, layout, progress, weights=weights)
+                _store(client, collection, parts, rows, layout, progress, weights=weights, also=second)
             except BaseException:
                 client.delete_collection(collection)
                 raise
@@ -102,14 +103,16 @@ def _make_room(client: Any, where: str, collection: str) -> None:
 
 def _store(
     client: Any, collection: str, parts: Sequence[Path], rows: Any, layout: dict[str, int | None],
-    progress: Progress | None, *, local: bool = False, weights: Weights | None = None,
+    progress: Progress | None, *, local: bool = False, weights: Weights | None = None, also: Any = None,
 ) -> None:  # fmt: skip
     from qdrant_client import models
 
     tell = progress or (lambda stage, done, total: None)
     total = rows.shape[0]
+    dense = {"": rows, **({ALSO: also} if also is not None else {})}
+    spaces = {n: models.VectorParams(size=r.shape[1], distance=models.Distance.COSINE) for n, r in dense.items()}
     client.create_collection(
-        collection, models.VectorParams(size=rows.shape[1], distance=models.Distance.COSINE),
+        collection, spaces if len(spaces) > 1 else spaces[""],
         sparse_vectors_config=weights and {SPARSE: models.SparseVectorParams(modifier=models.Modifier.IDF)},
         # Exact search: no graph is built.
         hnsw_config=models.HnswConfigDiff(m=0),
@@ -117,14 +120,15 @@ def _store(
     )  # fmt: skip
     keys = MetadataKeys()
     for batch in staged_points(parts, rows):
-        vectors: Any = batch.vectors.tolist()
+        end = batch.start + len(batch.ids)
+        vectors: dict[str, Any] = {n: r[batch.start : end].tolist() for n, r in dense.items()}
         if weights is not None:
             sparse = (weights.vector(p[TERMS_FIELD]) for p in batch.payloads)
-            vectors = {"": vectors, SPARSE: [models.SparseVector(indices=i, values=v) for i, v in sparse]}
-        columns = models.Batch(ids=batch.ids, vectors=vectors, payloads=batch.payloads)
+            vectors[SPARSE] = [models.SparseVector(indices=i, values=v) for i, v in sparse]
+        columns = models.Batch(ids=batch.ids, vectors=vectors if len(vectors) > 1 else vectors[""], payloads=batch.payloads)
         client.upsert(collection, columns, wait=True)
         keys.see(batch.payloads)
-        tell("points", batch.start + len(batch.ids), total)
+        tell("points", end, total)
     indexes = {TERMS_FIELD: _terms_index(local)} | ({} if local else _indexes(keys))
     for done, (name, params) in enumerate(indexes.items()):
         tell("indexes", done, len(indexes))

@@ -11,11 +11,11 @@ from typing import Any
 from workbench.errors import NotAvailable, WorkbenchError
 from workbench.stores.edge_seal import DamagedPoints, Seal, read_seal
 from workbench.stores.file_lock import exclusive
-from workbench.stores.points import READ_FIELDS, TERMS_FIELD, Match, Point
+from workbench.stores.points import ALSO, READ_FIELDS, TERMS_FIELD, Match, Point
 from workbench.stores.qdrant_filters import edge_filter, filter_json
 from workbench.stores.sparse import SPARSE, TERMS_FILE, TermTable
 from workbench.stores.tie_cut import Scored, best
-from workbench.stores.vector_check import check_query_vector
+from workbench.stores.vector_check import check_query_vector, dim_of
 from workbench.types import PointId
 
 # Opening takes under a second at 385,000 points; the wait is for other processes that open the same shard.
@@ -37,6 +37,7 @@ class EdgePoints:
         self._shard: Any = shard
         self._pid = os.getpid()
         self.directory, self.points, self.dim, self.engine = directory, seal.points, seal.dim, seal.engine
+        self.dims = {"": seal.dim, **({ALSO: seal.also} if seal.also else {})}
         table = directory / TERMS_FILE
         self._terms = TermTable(table if table.exists() else None, str(directory))
 
@@ -79,11 +80,12 @@ class EdgePoints:
 
     def nearest(
         self, vector: Sequence[float], filters: Mapping[str, Any], limit: int,
-        *, fields: Sequence[str] = READ_FIELDS,
+        *, fields: Sequence[str] = READ_FIELDS, space: str = "",
     ) -> list[Scored]:  # fmt: skip
         import qdrant_edge as edge
 
-        query = edge.Query.Nearest(check_query_vector(vector, self.dim))
+        dim = dim_of(self.dims, space, str(self.directory))
+        query = edge.Query.Nearest(check_query_vector(vector, dim), space or None)
         return self._best(query, _filter((), "any", filters), limit, fields, edge.SearchParams(exact=True))
 
     def bm25(

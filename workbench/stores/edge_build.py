@@ -33,12 +33,13 @@ _KINDS = {k.__name__: k for k in (EngineFault, Locked, StagingError, WorkbenchEr
 
 def build_edge(
     directory: Path | str, parts: Sequence[Path | str], vectors: Path | str, *, progress: Progress | None = None,
-    facets_indexed_from: int = FACETS_INDEXED_FROM, sparse: bool = False,
+    facets_indexed_from: int = FACETS_INDEXED_FROM, sparse: bool = False, also: Path | None = None,
 ) -> int:  # fmt: skip
     """Build a shard of the parts' rows and the rows of `vectors` (.npy, float32, (n, dim)); returns n.
 
     Terms are always indexed, facets from so many points on: it changes how long a filter takes, never what it admits.
-    `sparse`: each point also carries its BM25 weights as a sparse vector.
+    `sparse`: each point also carries its BM25 weights as a sparse vector; `also`: a second file of vectors, of another
+    model, whose row each point carries under the name "also".
 
     The engine keeps Python's lock and would freeze this process, and hangs in a forked one: it runs in a fresh
     interpreter. The shard grows in `<directory>.building` and is renamed when it is complete; an interrupt or an
@@ -49,12 +50,15 @@ def build_edge(
     """
     directory, parts = Path(directory).absolute(), [Path(p).absolute() for p in parts]
     total = check_staging(parts, Path(vectors)).shape[0]
+    if also is not None:
+        check_staging(parts, also)
     if directory.exists():
         raise DamagedPoints("something stands here already", where=str(directory), do="Build elsewhere")
     directory.parent.mkdir(parents=True, exist_ok=True)
     job = {
         "directory": str(directory), "parts": [str(p) for p in parts], "vectors": str(Path(vectors).absolute()),
         "total": total, "facets": total >= facets_indexed_from, "sparse": sparse,
+        "also": also and str(also.absolute()),
     }  # fmt: skip
     with tempfile.TemporaryFile() as log, _worker(directory, log) as worker:
         with suppress(BrokenPipeError):  # it ended at once; its exit is told below

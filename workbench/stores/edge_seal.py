@@ -23,11 +23,13 @@ class Seal:
     points: int
     dim: int
     engine: str
+    also: int = 0
+    """The second model's dimensions, 0 without one."""
 
 
-def write_seal(directory: Path, points: int, dim: int) -> None:
-    """Record a closed shard's points, dimension, engine and the size of every file. Call it last."""
-    seal = {"points": points, "dim": dim, "engine": engine_name(), "files": _sizes(directory)}
+def write_seal(directory: Path, points: int, dim: int, also: int = 0) -> None:
+    """Record a closed shard's points, dimensions, engine and the size of every file. Call it last."""
+    seal = {"points": points, "dim": dim, "engine": engine_name(), "also": also, "files": _sizes(directory)}
     (directory / SEAL).write_text(json.dumps(seal, sort_keys=True))
 
 
@@ -45,7 +47,7 @@ def read_seal(directory: Path) -> Seal:
         if found.get(name) != size:
             what = "is gone" if name not in found else f"has {found[name]} bytes instead of {size}"
             raise DamagedPoints(f"the file {name} {what}", where=str(directory), do=again)
-    return Seal(seal["points"], seal["dim"], seal["engine"])
+    return Seal(seal["points"], seal["dim"], seal["engine"], seal.get("also", 0))
 
 
 def engine_name() -> str:

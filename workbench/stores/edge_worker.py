@@ -17,7 +17,7 @@ from workbench.errors import WorkbenchError
 from workbench.stores.edge import engine_calls
 from workbench.stores.edge_seal import write_seal
 from workbench.stores.file_lock import exclusive
-from workbench.stores.points import DATETIME_FIELDS, KEYWORD_FIELDS, MOMENT_FIELDS, TERMS_FIELD
+from workbench.stores.points import ALSO, DATETIME_FIELDS, KEYWORD_FIELDS, MOMENT_FIELDS, TERMS_FIELD
 from workbench.stores.sparse import SPARSE, TERMS_FILE, Weights
 from workbench.stores.staged import Batch, MetadataKeys, staged_points
 from workbench.stores.vector_check import read_vectors
@@ -31,10 +31,12 @@ def building(directory: Path) -> Path:
     return directory.with_name(directory.name + ".building")
 
 
-def work(directory: Path, parts: list[Path], vectors: Path, total: int, facets: bool, sparse: bool) -> None:
+def work(
+    directory: Path, parts: list[Path], vectors: Path, total: int, facets: bool, sparse: bool, also: Path | None
+) -> None:
     """Build the shard beside `directory` and rename it when it is complete; `facets`: with their indexes; `sparse`:
-    with BM25's weights as sparse vectors."""
-    rows = read_vectors(vectors)
+    with BM25's weights as sparse vectors; `also`: with a second model's vectors."""
+    rows = {"": read_vectors(vectors), **({ALSO: read_vectors(also)} if also else {})}
     with exclusive(directory, "building", wait=LOCK_WAIT_SECONDS), engine_calls(str(directory)):
         fresh = building(directory)
         shutil.rmtree(fresh, ignore_errors=True)
@@ -43,14 +45,14 @@ def work(directory: Path, parts: list[Path], vectors: Path, total: int, facets: 
         os.replace(fresh, directory)
 
 
-def _build(directory: Path, parts: list[Path], rows: Any, total: int, facets: bool, sparse: bool) -> None:
+def _build(directory: Path, parts: list[Path], rows: dict[str, Any], total: int, facets: bool, sparse: bool) -> None:
     import qdrant_edge as edge
 
     weights = Weights.of(parts) if sparse else None
-    shard = edge.EdgeShard.create(str(directory), _config(rows.shape[1], sparse))
+    shard = edge.EdgeShard.create(str(directory), _config({n: r.shape[1] for n, r in rows.items()}, sparse))
     keys = MetadataKeys()
-    for batch in staged_points(parts, rows):
-        shard.update(edge.UpdateOperation.upsert_points(_points(batch, weights)))
+    for batch in staged_points(parts, rows[""]):
+        shard.update(edge.UpdateOperation.upsert_points(_points(batch, weights, rows.get(ALSO))))
         keys.see(batch.payloads)
         _tell("points", batch.start + len(batch.ids), total)
     _tell("optimizing", 0, 1)
@@ -69,15 +71,15 @@ def _build(directory: Path, parts: list[Path], rows: Any, total: int, facets: bo
         raise WorkbenchError(f"the shard holds {held} points instead of {total}", do="An id stands twice")
     if weights is not None:
         weights.write(directory / TERMS_FILE)
-    write_seal(directory, total, rows.shape[1])
+    write_seal(directory, total, *(r.shape[1] for r in rows.values()))
 
 
-def _config(dim: int, sparse: bool) -> Any:
+def _config(dims: dict[str, int], sparse: bool) -> Any:
     """Exact search without a graph, one segment, no write-ahead log: a build is repeated, never recovered."""
     import qdrant_edge as edge
 
     return edge.EdgeConfig(
-        vectors=edge.EdgeVectorParams(size=dim, distance=edge.Distance.Cosine),
+        vectors={n: edge.EdgeVectorParams(size=dim, distance=edge.Distance.Cosine) for n, dim in dims.items()},
         sparse_vectors={SPARSE: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)} if sparse else None,
         hnsw_config=edge.HnswIndexConfig(m=0, ef_construct=100, full_scan_threshold=10_000),
         optimizers=edge.EdgeOptimizersConfig(default_segment_number=1, max_segment_size=20_000_000),
@@ -85,13 +87,15 @@ def _config(dim: int, sparse: bool) -> Any:
     )
 
 
-def _points(batch: Batch, weights: Weights | None) -> list[Any]:
+def _points(batch: Batch, weights: Weights | None, also: Any) -> list[Any]:
     import qdrant_edge as edge
 
-    vectors: list[Any] = batch.vectors.tolist()
+    columns: dict[str, list[Any]] = {"": batch.vectors.tolist()}
     if weights is not None:
-        sparse = (edge.SparseVector(*weights.vector(p[TERMS_FIELD])) for p in batch.payloads)
-        vectors = [{"": dense, SPARSE: own} for dense, own in zip(vectors, sparse, strict=True)]
+        columns[SPARSE] = [edge.SparseVector(*weights.vector(p[TERMS_FIELD])) for p in batch.payloads]
+    if also is not None:
+        columns[ALSO] = also[batch.start : batch.start + len(batch.ids)].tolist()
+    vectors = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
     return [edge.Point(*p) for p in zip(batch.ids, vectors, batch.payloads, strict=True)]
 
 
@@ -133,7 +137,8 @@ def main() -> int:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         parts = [Path(p) for p in job["parts"]]
-        work(Path(job["directory"]), parts, Path(job["vectors"]), job["total"], job["facets"], job["sparse"])
+        also = Path(job["also"]) if job["also"] else None
+        work(Path(job["directory"]), parts, Path(job["vectors"]), job["total"], job["facets"], job["sparse"], also)
     except WorkbenchError as error:
         fault = {"kind": type(error).__name__, "what": error.what, "where": error.where, "do": error.do}
         print(json.dumps({"error": fault}), flush=True)

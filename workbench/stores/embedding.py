@@ -46,17 +46,23 @@ class Embedder:
         return self.model.dim
 
     def embed(self, texts: Sequence[str], *, tick: Callable[[int], None] | None = None) -> np.ndarray:
-        """float32 (n, dim) of unit length, rows in the order of the texts. `tick` is told how many are done."""
+        """float32 (n, dim) of unit length, rows in the order of the texts, each with the model's passage prefix.
+        `tick` is told how many are done."""
         return self.embed_marked(texts, tick=tick)[0]
 
     def embed_query(self, text: str) -> np.ndarray:
         """float32 (dim,) of unit length: the query with the model's query prefix."""
-        return self.embed([self.model.query_prefix + text])[0]
+        return self._embed([self.model.query_prefix + text])[0][0]
 
     def embed_marked(
         self, texts: Sequence[str], *, tick: Callable[[int], None] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         """`embed`, and a boolean (n,): whether the text was longer than the model reads, so that its end was cut."""
+        return self._embed([self.model.passage_prefix + t for t in texts], tick)
+
+    def _embed(
+        self, texts: Sequence[str], tick: Callable[[int], None] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         import numpy as np
 
         vectors, cut = np.empty((len(texts), self.dim), np.float32), np.zeros(len(texts), bool)
@@ -74,7 +80,7 @@ class Embedder:
     def truncated(self, texts: Sequence[str]) -> int:
         """How many of the texts are longer than the model reads."""
         tokenizer = open_model(self.model).model.tokenizer
-        return sum(self._cut(tokenizer, well_formed(t)) for t in texts)
+        return sum(self._cut(tokenizer, self.model.passage_prefix + well_formed(t)) for t in texts)
 
     def close(self) -> None:
         if self._cache:
@@ -117,7 +123,7 @@ class Embedder:
             pool.shutdown(cancel_futures=True)  # Ctrl-C waits for the texts under way, not for the block
 
     def _cut(self, tokenizer: Any, text: str) -> bool:
-        # An ASCII text has no more tokens than characters, besides [CLS] and [SEP].
-        if text.isascii() and len(text) <= self.model.max_tokens - 2:
+        # An ASCII text has no more tokens than characters, besides the two special ones and SentencePiece's first blank.
+        if text.isascii() and len(text) <= self.model.max_tokens - 3:
             return False
         return bool(tokenizer.encode(text).overflowing)

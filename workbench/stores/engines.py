@@ -34,8 +34,12 @@ class Engine(Protocol):
     @property
     def settings(self) -> dict[str, Any]: ...
 
-    def build(self, name: str, whole: Path, parts: Sequence[Path], vectors: Path, tick: Callable[[int], None]) -> None:
-        """Put the points where `whole` says, all or nothing; what an interrupted load completed is kept."""
+    def build(
+        self, name: str, whole: Path, parts: Sequence[Path], vectors: Path, tick: Callable[[int], None],
+        also: Path | None = None,
+    ) -> None:  # fmt: skip
+        """Put the points where `whole` says, all or nothing; what an interrupted load completed is kept. `also` are a
+        second model's vectors."""
 
     def described(self, whole: Path) -> dict[str, dict[str, Any]]: ...
 
@@ -53,12 +57,15 @@ class Embedded:
     def settings(self) -> dict[str, Any]:
         return {"engine": EDGE, **(SETTINGS if self.sparse else {})}
 
-    def build(self, name: str, whole: Path, parts: Sequence[Path], vectors: Path, tick: Callable[[int], None]) -> None:
+    def build(
+        self, name: str, whole: Path, parts: Sequence[Path], vectors: Path, tick: Callable[[int], None],
+        also: Path | None = None,
+    ) -> None:  # fmt: skip
         from workbench.stores.edge_build import build_edge
 
         if (whole / POINTS).exists():
             return
-        build_edge(whole / POINTS, parts, vectors, progress=_stored(tick), sparse=self.sparse)
+        build_edge(whole / POINTS, parts, vectors, progress=_stored(tick), sparse=self.sparse, also=also)
 
     def described(self, whole: Path) -> dict[str, dict[str, Any]]:
         return {EDGE: {"version": version(EDGE), **(SETTINGS if self.sparse else {})}}
@@ -84,7 +91,10 @@ class Server:
             "replication_factor": self.replication_factor, **(SETTINGS if self.sparse else {}),
         }  # fmt: skip
 
-    def build(self, name: str, whole: Path, parts: Sequence[Path], vectors: Path, tick: Callable[[int], None]) -> None:
+    def build(
+        self, name: str, whole: Path, parts: Sequence[Path], vectors: Path, tick: Callable[[int], None],
+        also: Path | None = None,
+    ) -> None:  # fmt: skip
         from workbench.stores.client_build import build_client
 
         found = _server(whole)
@@ -97,7 +107,7 @@ class Server:
         build_client(
             self.url, record["collection"], parts, vectors, shard_number=self.shard_number,
             replication_factor=self.replication_factor, write_consistency_factor=self.replication_factor,
-            progress=_stored(tick), sparse_terms=whole / TERMS_FILE if self.sparse else None,
+            progress=_stored(tick), sparse_terms=whole / TERMS_FILE if self.sparse else None, also=also,
         )  # fmt: skip
         write_whole(whole / SERVER, json.dumps({**record, "complete": True}))
 

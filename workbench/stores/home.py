@@ -69,13 +69,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """An opened collection: manifest, DuckDB catalog, Qdrant points, model, and the tokenizer for queries."""
+    """An opened collection: manifest, DuckDB catalog, Qdrant points, model, the tokenizer for queries, and the second
+    model where it was loaded with one."""
 
     manifest: Manifest
     catalog: Catalog
     points: Points
     embedder: Embedder
     tokenizer: Tokenizer
+    also: Embedder | None = None
 
     def __enter__(self) -> Stores:
         return self
@@ -86,7 +88,8 @@ class Stores:
     def close(self) -> None:
         self.catalog.close()
         self.points.close()
-        self.embedder.close()
+        for embedder in filter(None, (self.embedder, self.also)):
+            embedder.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +148,8 @@ def _open(manifest: Manifest, generation: Path) -> Stores:
     except BaseException:
         catalog.close()
         raise
-    return Stores(manifest, catalog, points, embedder_for(manifest.model), manifest.words)
+    also = embedder_for(manifest.also) if manifest.also else None
+    return Stores(manifest, catalog, points, embedder_for(manifest.model), manifest.words, also)
 
 
 def _listed(name: str) -> Listed:

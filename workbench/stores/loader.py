@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench import settings
 from workbench.errors import BadParameter, WorkbenchError
@@ -35,7 +35,10 @@ from workbench.stores.storage_errors import storage_errors
 from workbench.text import DEFAULT, STOP_LISTS, Tokenizer, well_formed
 from workbench.types import as_plain, content_hash
 
-PARTS, VECTORS, WHOLE = "parts", "vectors.npy", "whole"
+if TYPE_CHECKING:
+    from workbench.stores.vector_pass import VectorPass
+
+PARTS, VECTORS, ALSO_VECTORS, WHOLE = "parts", "vectors.npy", "vectors-also.npy", "whole"
 VERSIONS_OF = ("ranking-workbench", "duckdb", "fastembed", "onnxruntime", "numpy")
 
 
@@ -48,6 +51,7 @@ def load(
     shard_number: int = 1,
     replication_factor: int = 1,
     sparse: bool = False,
+    also: str | Model | None = None,
     tokenizer: Tokenizer = DEFAULT,
     progress: bool | Listener = True,
     **reader_options: Any,
@@ -57,10 +61,12 @@ def load(
     `spec` is what `open_source` reads with `reader_options`, or a Source. `model`: a name or path for
     `find_model`; None is the settings' one. `qdrant`: a server's URL, "" the embedded engine, None the settings'
     one; shards and replicas are a server's; `sparse`: each point also carries its BM25 weights as a sparse vector, which
-    the variant `bm25_sparse` searches. `progress`: a display on standard error, or a function that is told
+    the variant `bm25_sparse` searches. `also`: a second model, named as the first; both stores hold its vectors apart,
+    and the channel `semantic_by` searches them. `progress`: a display on standard error, or a function that is told
     (phase, done, total).
 
-    Raises SourceError for a source that cannot be read, Locked (naming the process) while another load of the
+    Raises SourceError for a source that cannot be read, BadParameter for a second model that is the first, or is asked
+    for beside vectors that the source composes, Locked (naming the process) while another load of the
     same name runs, NotAvailable for a model or engine that is not there, StorageError for a disk that is full or
     not writable.
     """
@@ -70,11 +76,24 @@ def load(
     if not isinstance(model, Model):
         named = chosen.model if model is None else model
         model = find_model(named, fetch=chosen.fetch, query_prefix=chosen.query_prefix)
+    second = _second(also, model, source)
     engine = engine_for(chosen.qdrant if qdrant is None else qdrant, shard_number, replication_factor, sparse=sparse)
     with storage_errors(where.home):
         where.directory.parent.mkdir(parents=True, exist_ok=True)
         with exclusive(where.directory, f"loading {name}", wait=0), reporting(progress) as report:
-            return _Load(where, source, model, engine, tokenizer, report).run()
+            return _Load(where, source, model, engine, tokenizer, report, second).run()
+
+
+def _second(also: str | Model | None, model: Model, source: Source) -> Model | None:
+    """The second model. Raises BadParameter where it is none beside the first."""
+    if not also:
+        return None
+    found = also if isinstance(also, Model) else find_model(also, fetch=settings.settings().fetch)
+    if found.key == model.key or found.name == model.name:
+        raise BadParameter(f"the second model is the first: {found.name!r}", do="Name another one with --also")
+    if source.vectors is not None:
+        raise BadParameter("this source composes its vectors by one model", where=source.location, do="Load it without --also")
+    return found
 
 
 def _check_tokenizer(tokenizer: Tokenizer) -> None:
@@ -102,6 +121,7 @@ class _Load:
     engine: Engine
     tokenizer: Tokenizer
     report: Report
+    also: Model | None = None
 
     def run(self) -> Manifest:
         try:
@@ -131,11 +151,12 @@ class _Load:
         """The hash of the content, and of all that a load depends on."""
         source, vectors = self.source, self._vectors()
         content = content_hash(
-            staged.digest, as_plain(source.queries), as_plain(source.qrels), self.tokenizer.name, self.model.key, vectors
-        )
+            staged.digest, as_plain(source.queries), as_plain(source.qrels), self.tokenizer.name, self.model.key, vectors,
+            *([self.also.key] if self.also else []),
+        )  # fmt: skip
         key = content_hash(
             FORMAT, content, source.kind, source.location, _plain(source.settings), self.model.recorded,
-            self.engine.settings,
+            self.engine.settings, *([self.also.recorded] if self.also else []),
         )  # fmt: skip
         return content, key
 
@@ -179,33 +200,44 @@ class _Load:
     def _fill(self, work: Path, staged: Staged) -> tuple[int, list[str]]:
         """Both stores in `whole`; returns how many texts were cut, and the warnings."""
         from workbench.stores.catalog_build import build_catalog
-        from workbench.stores.embedding import Embedder
-        from workbench.stores.vector_pass import VectorPass
 
         parts, vectors, whole = parts_of(work / PARTS), work / VECTORS, work / WHOLE
         whole.mkdir(exist_ok=True)
-        embedding = partial(self.report.phase, "embed", staged.chunks)
-        if self.source.vectors is None:
-            embedding()
-        else:
-            self.report.phase("parts")
-        embedder = Embedder(self.model, self.where.home / EMBEDDINGS)
-        try:
-            made = VectorPass(embedder, self.report.tick, embedding)
-            made.write(vectors, self.source, parts, staged.chunks)
-        finally:
-            embedder.close()
+        made = self._embedded(vectors, self.model, parts, staged.chunks)
+        warnings, also = made.warnings, None
+        if self.also is not None:
+            also = work / ALSO_VECTORS
+            warnings += [f"{self.also.name}: {w}" for w in self._embedded(also, self.also, parts, staged.chunks).warnings]
         self.report.phase("build", 2 * staged.chunks)
 
         def catalog() -> None:
             if not (whole / CATALOG).exists():
                 build_catalog(
-                    whole / CATALOG, parts, vectors, self.source.queries, self.source.qrels, tokenizer=self.tokenizer
-                )
+                    whole / CATALOG, parts, vectors, self.source.queries, self.source.qrels, also=also,
+                    tokenizer=self.tokenizer,
+                )  # fmt: skip
             self.report.tick(staged.chunks)
 
-        _together(catalog, lambda: self.engine.build(self.where.name, whole, parts, vectors, self.report.tick))
-        return made.truncated, made.warnings
+        _together(catalog, lambda: self.engine.build(self.where.name, whole, parts, vectors, self.report.tick, also))
+        return made.truncated, warnings
+
+    def _embedded(self, path: Path, model: Model, parts: list[Path], rows: int) -> VectorPass:
+        """One model's vectors in a file; returns what the pass found."""
+        from workbench.stores.embedding import Embedder
+        from workbench.stores.vector_pass import VectorPass
+
+        embedding = partial(self.report.phase, "embed" if model == self.model else "embed also", rows)
+        if self.source.vectors is None:
+            embedding()
+        else:
+            self.report.phase("parts")
+        embedder = Embedder(model, self.where.home / EMBEDDINGS)
+        try:
+            made = VectorPass(embedder, self.report.tick, embedding)
+            made.write(path, self.source, parts, rows)
+        finally:
+            embedder.close()
+        return made
 
     def _publish(
         self, whole: Path, staged: Staged, truncated: int, warnings: list[str], content: str, key: str
@@ -228,6 +260,7 @@ class _Load:
             content_hash=content, load_key=key, generation=f"{now:%Y%m%dT%H%M%S%f}-{key[:8]}",
             created=now.isoformat(timespec="seconds"), versions={p: version(p) for p in VERSIONS_OF},
             warnings=tuple(dict.fromkeys([*source.warnings, *staged.warnings, *warnings, *unknown_warnings])),
+            also=self.also.recorded if self.also else {},
         )  # fmt: skip
         manifest.write(whole)
         check(whole, manifest)

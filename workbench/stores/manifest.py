@@ -27,9 +27,9 @@ class Manifest:
 
     `counts`: chunks, entities, queries, qrels, unknown_qrel_documents (distinct documents that are judged and not
     there), unknown_qrel_queries, skipped_empty (chunks without a visible character, which are not stored),
-    truncated (texts longer than the model reads). `vectors` is "embedded" (each chunk's text) or "composed" (by
+    truncated (texts longer than the model reads). `also` is the second model, empty without one. `vectors` is "embedded" (each chunk's text) or "composed" (by
     the source). `engines` maps an engine to what is known of it, its version first; `sizes` a store to its bytes.
-    `content_hash` covers chunks, queries, judgements, tokenizer and model: equal hash, equal collection.
+    `content_hash` covers chunks, queries, judgements, tokenizer and models: equal hash, equal collection.
     `load_key` covers the source's settings and the engines' too: equal key, nothing to load.
     """
 
@@ -49,6 +49,7 @@ class Manifest:
     created: str
     versions: Mapping[str, str]
     warnings: tuple[str, ...] = ()
+    also: Mapping[str, Any] = field(default_factory=dict)
     format: int = field(default=FORMAT)
 
     @property
@@ -66,7 +67,8 @@ def read_manifest(directory: Path) -> Manifest:
     path = directory / MANIFEST
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        wrong = {f.name for f in fields(Manifest)} ^ set(found)
+        # A collection of one model need not say that it has no second one.
+        wrong = {f.name for f in fields(Manifest)} ^ ({"also"} | set(found))
     except FileNotFoundError as error:
         raise BrokenCollection("it has no manifest", where=str(path), do="Load it again") from error
     except (OSError, ValueError, TypeError) as error:

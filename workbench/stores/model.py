@@ -12,8 +12,10 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import BadParameter, NotAvailable, WorkbenchError
+from workbench.stores.e5 import E5_NAME, locate_e5
 from workbench.stores.model_files import (
     PACKAGED_EMBEDDER,
+    PROMPTS_NAME,
     ModelFiles,
     locate_builtin,
     locate_packaged,
@@ -40,9 +42,9 @@ class ModelDiffers(WorkbenchError):
 class Model:
     """A model as a collection records it: enough to find it again, and to refuse another in its place.
 
-    `sha256` is of the ONNX file; `key` covers the tokenizer's files and the pooling too, and two models share a
+    `sha256` is of the ONNX file; `key` covers the tokenizer's files, the pooling and the prefixes too, and two models share a
     vector space only where it is equal. `max_tokens` counts the two special tokens; text beyond it is cut.
-    `query_prefix` is put before a query and never before a document. `fetch`: the hub may be asked for it.
+    `query_prefix` is put before a query, `passage_prefix` before any other text. `fetch`: the hub may be asked for it.
     """
 
     name: str
@@ -51,25 +53,29 @@ class Model:
     sha256: str
     key: str
     query_prefix: str = ""
+    passage_prefix: str = ""
     fetch: bool = False
 
     @property
     def recorded(self) -> dict[str, Any]:
-        """What the manifest keeps."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "fetch"}
+        """What the manifest keeps; a passage prefix where there is one."""
+        kept = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "fetch"}
+        return kept if self.passage_prefix else {n: v for n, v in kept.items() if n != "passage_prefix"}
 
 
 def find_model(name: str = "", *, fetch: bool = False, query_prefix: str = "") -> Model:
-    """The model of that name: "" is the packaged copy, else a fastembed model's name, else a directory.
+    """The model of that name: "" is the packaged English copy, `multilingual-e5-small-q4` the packaged one of a hundred
+    languages, else a directory, else a fastembed model's name.
 
     A directory holds one ONNX file, tokenizer.json and tokenizer_config.json; its pooling is read from
-    1_Pooling/config.json and is CLS without one. Raises UnknownModel, or NotAvailable where it is known but not
+    1_Pooling/config.json and is CLS without one, its prefixes from config_sentence_transformers.json. A `query_prefix`
+    that is given goes before the model's own. Raises UnknownModel, or NotAvailable where it is known but not
     on this machine and `fetch` is False, or cannot be fetched.
     """
     files = _locate(name, fetch)
     return Model(
         name=files.name, dim=_dim(files), max_tokens=files.max_tokens, sha256=sha256_of(files.onnx),
-        key=_key(files), query_prefix=query_prefix, fetch=fetch,
+        key=_key(files), query_prefix=query_prefix or files.query_prefix, passage_prefix=files.passage_prefix, fetch=fetch,
     )  # fmt: skip
 
 
@@ -91,17 +97,20 @@ def open_model(model: Model) -> TextEmbedding:
 def _locate(name: str, fetch: bool) -> ModelFiles:
     if name in ("", PACKAGED_EMBEDDER.name):
         return locate_packaged(PACKAGED_EMBEDDER)
+    if name == E5_NAME:
+        return locate_e5()
     found = locate_path(name) or locate_builtin(name, fetch)
     if found is None:
         raise UnknownModel(
             f"unknown model {name!r}",
-            do="Name a directory, or one of fastembed's models (TextEmbedding.list_supported_models())",
+            do=f"Name {E5_NAME}, a directory, or one of fastembed's models (TextEmbedding.list_supported_models())",
         )
     return found
 
 
 def _key(files: ModelFiles) -> str:
-    parts = [files.onnx, files.directory / "tokenizer.json", files.directory / "tokenizer_config.json"]
+    beside = ("tokenizer.json", "tokenizer_config.json", PROMPTS_NAME)
+    parts = [files.onnx, *(files.directory / name for name in beside)]
     return content_hash([sha256_of(p) for p in parts if p.exists()], files.pooling)
 
 

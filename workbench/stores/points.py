@@ -17,6 +17,8 @@ TERMS_FIELD = "terms"
 READ_FIELDS = ("content", "source")
 KEYWORD_FIELDS = ("entity_id", "source_type", "project", "note_type", "tags", "status", "path")
 DATETIME_FIELDS = ("created", "updated")
+ALSO = "also"
+"""The space of the vectors of a second model, under this name in both stores; that of the collection's own model is ""."""
 # Ranges of times are asked of these fields: the facet's text as a moment, absent where it names none.
 MOMENT_FIELDS = {"created": "created_at", "updated": "updated_at"}
 
@@ -47,9 +49,11 @@ class Points(Protocol):
 
     def nearest(
         self, vector: Sequence[float], filters: Mapping[str, Any], limit: int,
-        *, fields: Sequence[str] = READ_FIELDS,
+        *, fields: Sequence[str] = READ_FIELDS, space: str = "",
     ) -> list[tuple[Point, float]]:  # fmt: skip
-        """The `limit` nearest points by exact cosine, ordered by score descending, then point id ascending."""
+        """The `limit` nearest points by exact cosine to the vectors of one space, ordered by score descending, then
+        point id ascending. The vector must be of the space's own model. Raises NotAvailable where the points have no
+        such space."""
 
     def bm25(
         self, terms: Sequence[str], filters: Mapping[str, Any], limit: int, *, fields: Sequence[str] = ()

@@ -10,7 +10,7 @@ Listener = Callable[[str, int, int | None], None]
 """Told (phase, done so far, total or None where it is not known) at each step; phases come in order."""
 
 PHASES = {
-    "read": "reading and checking", "parts": "embedding parts", "embed": "embedding", "build": "filling both stores", "publish": "publishing",
+    "read": "reading and checking", "parts": "embedding parts", "embed": "embedding", "embed also": "by the second model", "build": "filling both stores", "publish": "publishing",
 }  # fmt: skip
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.errors import NotAvailable
 from workbench.stores.catalog_errors import BadVector, StagingError
 
 if TYPE_CHECKING:
@@ -67,3 +68,11 @@ def check_query_vector(vector: Sequence[float] | np.ndarray, dim: int) -> list[f
     if not np.isfinite(row).all() or not row.any():
         raise BadVector("the query's vector is not finite or is zero: no cosine can be taken of it")
     return row.tolist()
+
+
+def dim_of(dims: Mapping[str, int], space: str, where: str) -> int:
+    """The dimensions of a space's vectors. Raises NotAvailable where there is no such space."""
+    if space not in dims:
+        how = "Load the collection with a second model: workbench load … --also MODEL, or load(..., also=MODEL)"
+        raise NotAvailable(f"there are no vectors {space!r} here", where=where, do=how)
+    return dims[space]
