@@ -75,6 +75,31 @@ def embedder(tmp_path_factory: pytest.TempPathFactory) -> Iterator:
 
 
 @pytest.fixture(scope="session")
+def multilingual_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home in which the multilingual model is made; skipped where the package that carries it is not installed."""
+    from workbench.errors import NotAvailable
+    from workbench.stores.model import find_model
+
+    directory = tmp_path_factory.mktemp("multilingual")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORKBENCH_HOME", str(directory))
+        try:
+            find_model("multilingual-e5-small-q4")
+        except NotAvailable as error:
+            pytest.skip(str(error))
+    return directory
+
+
+@pytest.fixture
+def multilingual(multilingual_home: Path, monkeypatch: pytest.MonkeyPatch, _no_settings: None):
+    """The multilingual model, its home set for this test."""
+    from workbench.stores.model import find_model
+
+    monkeypatch.setenv("WORKBENCH_HOME", str(multilingual_home))
+    return find_model("multilingual-e5-small-q4")
+
+
+@pytest.fixture(scope="session")
 def tiny_source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tiny collection as a BEIR folder on disk."""
     folder = tmp_path_factory.mktemp("tiny")

@@ -73,8 +73,8 @@ def build_catalog(
 ) -> None:
     """Make the catalog at `path` of the staged Parquet parts (in cid order) and `vectors` (.npy, row = cid).
 
-    `also` are the vectors of a second model, which get a table of their own. `tokenizer` is the one that made the column `terms`; the titles are split by it here. `progress` is told
-    the name of each step as it begins.
+    `also` are the vectors of a second model, which get a table of their own. `tokenizer` is the one that made the
+    column `terms`; the titles are split by it here. `progress` is told the name of each step as it begins.
 
     Raises StagingError where parts and vectors break the contract: rows out of cid or point-id order,
     metadata that is not JSON, a vector that is not of unit length; CatalogLocked where another build of this
@@ -95,6 +95,8 @@ def build_catalog(
     try:
         matrix = _unit_vectors(Path(vectors))
         second = None if also is None else _unit_vectors(also)
+        if second is not None and len(second) != len(matrix):
+            raise StagingError(f"the second model has {len(second)} vectors for {len(matrix)}", where=str(also))
         config = {**NO_EXTENSIONS, "memory_limit": memory_limit, "temp_directory": str(workplace / "spill")}
         with duckdb.connect(str(workplace / path.name), config=config) as con:
             con.execute("SET TimeZone = 'UTC'")
