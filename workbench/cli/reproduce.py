@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from workbench.analysis.record import Record
     from workbench.reporting.launcher import Report
 
-SIZES = ("small", "full")
+SIZES = ("full", "small", "tiny")
 _GOOD, _NO_VERDICT, _TO_MEND = 0, 1, 2
 _REPORTS = "reports"
 
@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
         record: Annotated[str, typer.Argument(help="A record's id; --all takes every record.")] = "",
         parameter: Annotated[list[str], typer.Option("-p", "--parameter", metavar="NAME=VALUE",
                              help="A parameter of the notebook; may come many times.")] = [],  # noqa: B006
-        size: Annotated[str, typer.Option(help="small or full, for records that come in both sizes.")] = "",
+        size: Annotated[str, typer.Option(help="full, small for a quick look, or tiny for tests, where a record comes in sizes.")] = "",
         out: Annotated[Path | None, typer.Option(help="Where reports land: the project's `reports`.")] = None,
         every: Annotated[bool, typer.Option("--all", help="Reproduce every record, by name.")] = False,
         as_json: Annotated[bool, typer.Option("--json", help="Print the ledgers as JSON alone.")] = False,
@@ -45,7 +45,7 @@ def register(app: typer.Typer) -> None:
         if every and parameter:
             raise BadParameter("-p belongs to one record, not to --all")
         if size not in ("", *SIZES):
-            raise BadParameter(f"unknown size {size!r}", do=f"Use {' or '.join(SIZES)}")
+            raise BadParameter(f"unknown size {size!r}", do=f"Use {', '.join(SIZES)}")
         reports = out or project_root() / _REPORTS
         code, done = _GOOD, []
         for record_id in record_ids() if every else [record]:

@@ -9,7 +9,8 @@ from functools import partial
 from statistics import median
 from typing import Any
 
-from workbench.analysis.claims.matching_subjects import KEY, encoder, filled, on_disk, size
+from workbench.analysis.claims.matching_subjects import KEY, encoder, filled, on_disk
+from workbench.analysis.claims.subjects import size_of
 from workbench.analysis.run import Run
 from workbench.analysis.verdict import Measured
 from workbench.matching.cascade import ask
@@ -23,7 +24,7 @@ from workbench.matching.vectors import Matrix
 
 ON = replace(ADR_0003, embeddings=True)
 ENTRIES = 1000
-MISSES = {"full": 60, "small": 20}
+MISSES = {"full": 60, "small": 20, "tiny": 10}
 MATRIX_SIZES = (1_000, 10_000, 100_000)
 FLOAT32 = 4
 
@@ -114,7 +115,7 @@ def _thousand(run: Run, model: Any) -> Library:
 
 
 def _misses(run: Run) -> list[RecordedRequest]:
-    return [plain(text) for text in long_texts(MISSES[size(run)] + 1, seed=run.seed)]
+    return [plain(text) for text in long_texts(MISSES[size_of(run)] + 1, seed=run.seed)]
 
 
 def _timed(call: Any) -> tuple[Any, float]:

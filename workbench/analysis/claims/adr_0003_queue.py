@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.analysis.claims.matching_subjects import KEY, generated, size, where_generated
+from workbench.analysis.claims.matching_subjects import KEY, generated, where_generated
+from workbench.analysis.claims.subjects import size_of
 from workbench.analysis.matching_sweep import interval
 from workbench.analysis.run import Run
 from workbench.analysis.verdict import Measured
@@ -19,7 +20,7 @@ from workbench.matching.queue import Candidate, approve, candidates, reject
 from workbench.matching.request import Answer, plain
 from workbench.matching.settings import ADR_0003
 
-STEPS = {"full": 3000, "small": 600}
+STEPS = {"full": 3000, "small": 600, "tiny": 200}
 BLOCK = 150
 """Events of one library: with few similar requests the queue has been decided by then."""
 PLACES = ("Lisbon", "Oslo", "Quito", "Riga", "Dakar", "Hanoi")
@@ -94,7 +95,7 @@ class Walk:
 
 def promises(run: Run) -> Measured:
     """C07: thousands of random calls, recordings and decisions over few similar requests; which promise broke, how often."""
-    steps, broken, did = STEPS[size(run)], Counter(), Counter()
+    steps, broken, did = STEPS[size_of(run)], Counter(), Counter()
     for start in range(0, steps, BLOCK):
         with Library(settings=ADR_0003, key=KEY) as library:
             walk = Walk(library, random.Random(f"{run.seed}/{start}"), broken=broken, did=did)

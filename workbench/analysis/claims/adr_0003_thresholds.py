@@ -10,9 +10,9 @@ from workbench.analysis.claims.matching_subjects import (
     by_parameters,
     generated_replay,
     real_replays,
-    size,
     where_generated,
 )
+from workbench.analysis.claims.subjects import full_size
 from workbench.analysis.matching_probe import LIKENESS_NAMES
 from workbench.analysis.matching_replay import Replay
 from workbench.analysis.matching_sweep import (
@@ -42,7 +42,7 @@ NEAR_ZERO = 0.01
 
 def bm25_by_size(run: Run) -> Measured:
     """C02: one pair's raw BM25 (the index's own score) and its Dice, in libraries of 2 to 10,000 entries."""
-    sizes = SIZES if size(run) == "full" else SIZES[:-1]
+    sizes = SIZES if full_size(run) else SIZES[:-1]
     calls = recorded_calls(max(sizes), seed=run.seed)
     target = calls[1]
     asked = replace(

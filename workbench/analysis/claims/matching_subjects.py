@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from workbench.analysis.claims.subjects import archive, size_of
 from workbench.analysis.matching_replay import Replay, by_file, by_time, replay_generated, replay_recordings
 from workbench.analysis.matching_sweep import ADR_0003_RULES
 from workbench.analysis.run import Run
@@ -18,17 +19,12 @@ from workbench.matching.generate import Generated, generate
 from workbench.matching.library import Library
 from workbench.matching.request import Answer
 from workbench.matching.settings import ADR_0003, MatchingSettings
-from workbench.sources.public import public, why_absent
 from workbench.types import content_hash
 
 CASSETTES = ("cassettes-crewai", "cassettes-pydantic-ai")
-INSTANCES = {"full": 6, "small": 2}
+INSTANCES = {"full": 6, "small": 2, "tiny": 1}
 """Recorded calls a template: 6 make about 1,700 new calls, so that none wrong of 176 served bounds at 1.7 %."""
 KEY = b"matching claims"
-
-
-def size(run: Run) -> str:
-    return run.params.get("size", "full")
 
 
 def encoder(run: Run, *, cached: bool = False) -> TailEncoder:
@@ -46,7 +42,7 @@ def generated(run: Run, offset: int = 0) -> Generated:
     """Our own recordings by the run's seed; an offset gives an independent set to judge on."""
 
     def made() -> Generated:
-        found = generate(seed=run.seed + offset, instances=INSTANCES[size(run)])
+        found = generate(seed=run.seed + offset, instances=INSTANCES[size_of(run)])
         calls = [[c.instance, c.kind, c.request.as_json()] for c in (*found.recorded, *found.asked)]
         run.input("generated recordings" + (", another seed" if offset else ""), calls=content_hash(calls))
         return found
@@ -68,18 +64,18 @@ def where_generated(run: Run) -> str:
     )
 
 
-def recordings(run: Run, archive: str) -> list[Recording] | str:
+def recordings(run: Run, name: str) -> list[Recording] | str:
     """The calls of a public set of cassettes, or the plain reason why it is not there."""
 
     def loaded() -> list[Recording] | str:
-        folder = public(archive)
-        if folder is None:
-            return why_absent(archive)
+        folder = archive(run, name)
+        if isinstance(folder, str):
+            return folder
         calls = [found for found in read(folder) if isinstance(found, Recording)]
-        run.input(archive, calls=content_hash([[c.file, c.number, c.request.as_json(), c.answer.meaning] for c in calls]))
+        run.input(name, calls=content_hash([[c.file, c.number, c.request.as_json(), c.answer.meaning] for c in calls]))
         return calls
 
-    return run.once(("cassettes", archive), loaded)
+    return run.once(("cassettes", name), loaded)
 
 
 def real_replays(run: Run) -> tuple[dict[str, Replay], list[str]]:
@@ -87,14 +83,14 @@ def real_replays(run: Run) -> tuple[dict[str, Replay], list[str]]:
 
     def replayed() -> tuple[dict[str, Replay], list[str]]:
         found, absent = {}, []
-        for archive in CASSETTES:
-            calls = recordings(run, archive)
+        for name in CASSETTES:
+            calls = recordings(run, name)
             if isinstance(calls, str):
                 absent.append(calls)
                 continue
             for how, splits in (("by file", by_file(calls)), ("by time", by_time(calls))):
-                name = f"{archive.removeprefix('cassettes-')}, {how}"
-                found[name] = replay_recordings(name, splits, encoder=encoder(run, cached=True))
+                label = f"{name.removeprefix('cassettes-')}, {how}"
+                found[label] = replay_recordings(label, splits, encoder=encoder(run, cached=True))
         return found, absent
 
     return run.once("real replays", replayed)
@@ -107,14 +103,14 @@ PARAMS = {"none": (), "this workbench's five": ADR_0003.include_params, "all": (
 def by_parameters(run: Run) -> list[dict[str, Any]]:
     """The record's defaults on real calls held out by file, with more and more parameters that must be equal."""
     rows = []
-    for archive in CASSETTES:
-        calls = recordings(run, archive)
+    for name in CASSETTES:
+        calls = recordings(run, name)
         for label, names in PARAMS.items() if isinstance(calls, list) else ():
             at = replay_recordings(
-                archive, by_file(calls), settings=replace(ADR_0003, include_params=names), gates=()
+                name, by_file(calls), settings=replace(ADR_0003, include_params=names), gates=()
             )
             told = at.tally(ADR_0003_RULES)
-            rows.append({"recordings": archive.removeprefix("cassettes-"), "parameters that must be equal": label,
+            rows.append({"recordings": name.removeprefix("cassettes-"), "parameters that must be equal": label,
                          "served right": told.counts["served right"], "served wrong": told.counts["served wrong"],
                          "wrong by normalised": told.tiers.get(("normalised", "served wrong"), 0),
                          "exact, same answer": told.tiers.get(("exact", "served right"), 0),

@@ -13,7 +13,7 @@ import numpy as np
 from workbench.analysis import known_items
 from workbench.analysis.claims.notes_search_judged import DEPTH, METRICS, sign_of
 from workbench.analysis.claims.notes_search_subjects import Remembering, some
-from workbench.analysis.claims.subjects import loaded
+from workbench.analysis.claims.subjects import archive, loaded
 from workbench.analysis.comparison import Comparison, compare
 from workbench.analysis.judged import judge
 from workbench.analysis.run import Run
@@ -22,7 +22,6 @@ from workbench.retrieval.notes.budget import Budget
 from workbench.retrieval.notes.duck import DuckNotes
 from workbench.retrieval.notes.search import Notes, Plan
 from workbench.retrieval.search import Collection
-from workbench.sources.public import public, why_absent
 from workbench.sources.readers import open_source
 from workbench.sources.source import JudgedQuery, Qrel, Source
 from workbench.types import Chunk, Query
@@ -37,9 +36,9 @@ ITEM_WORDS = (6, 60)
 
 def observation_chunks(run: Run) -> Measured:
     """B12: with and without separate observation chunks: size, time, and each observation as the target of a query."""
-    folder = public("meetings-minutes")
-    if folder is None:
-        return Measured(None, "minutes", verdict=NOT_MEASURABLE, note=why_absent("meetings-minutes"))
+    folder = archive(run, "meetings-minutes")
+    if isinstance(folder, str):
+        return Measured(None, "minutes", verdict=NOT_MEASURABLE, note=folder)
     plain = loaded(run, "meetings", str(folder))
     with_items = loaded(run, "meetings-observations", _with_observations(folder))  # type: ignore[arg-type]
     catalog = with_items.stores.catalog

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.analysis.claims.subjects import INCIDENTS, full_size, loaded
+from workbench.analysis.claims.subjects import INCIDENTS, full_size, loaded, size_of
 from workbench.analysis.run import Run
 from workbench.retrieval.notes.duck import DuckNotes
 from workbench.retrieval.notes.old import OldNotes, OldResult
@@ -25,8 +25,8 @@ from workbench.types import Query
 
 FILE = "notes-search"
 LARGE, SECOND = "large", "second"
-SMALL_NOTES = {LARGE: 446, SECOND: 400}
-"""Notes of SIZE=small: a sixteenth of the large project, a fifth of the other."""
+NOTES = {"small": {LARGE: 446, SECOND: 400}, "tiny": {LARGE: 223, SECOND: 200}}
+"""Notes of the smaller sizes: small is a sixteenth of the large project and a fifth of the other."""
 
 ASKED = 40
 """Queries that both paths answer in full: enough for a distribution, few enough for minutes at full size."""
@@ -72,7 +72,7 @@ def project(run: Run, name: str = LARGE) -> Project:
 
 
 def _opened(run: Run, name: str) -> Project:
-    notes = None if full_size(run) else SMALL_NOTES[name]
+    notes = NOTES.get(size_of(run), {}).get(name)
     label = "-".join([FILE, name, *([str(notes)] if notes else [])])
     options = {"project": name} | ({"notes": notes} if notes else {})
     collection = loaded(run, label, str(project_root() / INCIDENTS / f"{FILE}.toml"), **options)

@@ -91,8 +91,16 @@ def incident(run: Run, file: str = "adr-0172", size: int | None = None, seed: in
     return Incident(collection, spec, first, queries)
 
 
-TINY_SETS = ("xquad-ro-en",)
-"""Judged collections of a tiny run: those that load in seconds."""
+TINY_SETS = ("xquad-ro-en", "cassettes-pydantic-ai")
+"""Public collections of a tiny run: those that load in seconds."""
+
+
+def archive(run: Run, name: str) -> Path | str:
+    """The folder of a public collection, or the plain reason why this run does without it."""
+    if size_of(run) == "tiny" and name not in TINY_SETS:
+        return f"a tiny run leaves {name} out"
+    return public(name) or why_absent(name)
+
 
 JUDGED: dict[str, Callable[[Path], str]] = {
     "scifact-beir": str,
@@ -104,24 +112,21 @@ SAMPLES = {"small": {"scifact-beir": 1_500}}
 """Documents of a quick look, every judged one among them: embedding all takes most of such a run's minutes."""
 
 
-def judged(run: Run, archive: str) -> Collection | str:
+def judged(run: Run, name: str) -> Collection | str:
     """The judged collection, or the plain reason why it is not there."""
-    folder = public(archive)
-    if folder is None:
-        return why_absent(archive)
-    if size_of(run) == "tiny" and archive not in TINY_SETS:
-        return f"a tiny run leaves {archive} out"
-    sample = SAMPLES.get(size_of(run), {}).get(archive)
+    folder = archive(run, name)
+    if isinstance(folder, str):
+        return folder
+    sample = SAMPLES.get(size_of(run), {}).get(name)
     options = {"documents": sample} if sample else {}
-    return loaded(run, "-".join(map(str, [archive, *options.values()])), JUDGED[archive](folder), **options)
+    return loaded(run, "-".join(map(str, [name, *options.values()])), JUDGED[name](folder), **options)
 
 
 def titles_of(run: Run) -> dict[str, Collection | str]:
     """The collections that the known-item set of titles runs on: `pydoc`, the minutes where they are, one's own."""
     found: dict[str, Collection | str] = {"pydoc": loaded(run, "pydoc", "pydoc")}
-    if size_of(run) != "tiny":
-        folder = public("meetings-minutes")
-        found["meetings"] = why_absent("meetings-minutes") if folder is None else loaded(run, "meetings", str(folder))
+    folder = archive(run, "meetings-minutes")
+    found["meetings"] = folder if isinstance(folder, str) else loaded(run, "meetings", str(folder))
     if own := run.params.get("collection"):
         found[own] = run.open(own)
     return found
