@@ -28,11 +28,11 @@ _REGISTRY: dict[str, dict[str, Entry]] = {}
 # The rooms whose import registers each kind; loaded only when a name is looked up or listed.
 _ROOMS = {
     "policy": ("workbench.retrieval.policies",),
-    "channel": ("workbench.retrieval.channels", "workbench.retrieval.endpoint"),
+    "channel": ("workbench.retrieval.channels", "workbench.retrieval.endpoint", "workbench.retrieval.second_model"),
     "derived": ("workbench.retrieval.derived",),
     "prior": ("workbench.retrieval.priors",),
     "fusion": ("workbench.retrieval.fusions",),
-    "variant": ("workbench.retrieval.variants", "workbench.retrieval.priors"),
+    "variant": ("workbench.retrieval.variants", "workbench.retrieval.priors", "workbench.retrieval.second_model"),
     "reader": ("workbench.sources.readers",),
     "tier": ("workbench.matching.tiers",),
 }

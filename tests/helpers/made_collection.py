@@ -141,7 +141,7 @@ class MadePoints:
         self.calls += 1
         return self._points(self._holding(terms, match, filters), fields)[:limit]
 
-    def nearest(self, vector: Any, filters: Any, limit: int, *, fields: Any = ("content",)) -> list:
+    def nearest(self, vector: Any, filters: Any, limit: int, *, fields: Any = ("content",), space: str = "") -> list:
         self.calls += 1
         ranked = [(i, s) for i, s in self.catalog.nearest(vector, filters, self.catalog.n) if i not in self.missing]
         return [(self._points([i], fields)[0], s) for i, s in ranked[:limit]]

@@ -88,7 +88,7 @@ def _of_channel(
 ) -> list[Absence]:
     if channel == variant.lexical:
         return [_lexical(collection, result, channel, target)]
-    if channel == variant.semantic:
+    if channel == variant.semantic or channel.name == "semantic_by":
         return _semantic(collection, result, channel, target)
     return [Absence(OWN, channel.name, f"{channel} did not return it")]
 
@@ -110,17 +110,19 @@ def _lexical(collection: Collection, result: Result, channel: Stage, target: Poi
 
 
 def _semantic(collection: Collection, result: Result, channel: Stage, target: PointId) -> list[Absence]:
-    place = semantic_rank(collection, result.query, target)
+    place, name = semantic_rank(collection, result.query, target, channel.get("model", "")), channel.get("name", "semantic")
     if place.rank is None:
-        return [Absence(LIMIT, "semantic", "the query is empty: nothing was embedded")]
+        return [Absence(LIMIT, name, "the query is empty: nothing was embedded")]
     found, floor = [], channel.get("floor")
+    # A further list's limits are parameters of its channel, and no knobs of the variant.
+    to_lift = (("semantic_limit", place.rank), ("floor", place.score)) if name == "semantic" else (("", None), ("", None))
     if place.rank > channel["limit"]:
-        last = next(r for r in result.lists if r.name == "semantic").scores
+        last = next(r for r in result.lists if r.name == name).scores
         cut = f"; the last row held has {last[-1]:.4f}" if last else ""
-        found.append(Absence(LIMIT, "semantic", f"its true rank is {place.rank:,} (cosine {place.score:.4f}); the list ends at "
-                             f"{channel['limit']:,}{cut}", "semantic_limit", place.rank, exact=True))  # fmt: skip
+        found.append(Absence(LIMIT, name, f"its true rank is {place.rank:,} (cosine {place.score:.4f}); the list ends at "
+                             f"{channel['limit']:,}{cut}", *to_lift[0], exact=True))  # fmt: skip
     if floor is not None and place.score < floor:
-        found.append(Absence(FLOOR, "semantic", f"its cosine is {place.score:.4f}, the floor {floor:g}", "floor", place.score, exact=True))
+        found.append(Absence(FLOOR, name, f"its cosine is {place.score:.4f}, the floor {floor:g}", *to_lift[1], exact=True))
     return found
 
 

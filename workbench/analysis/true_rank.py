@@ -62,12 +62,15 @@ def lexical_rank(
     return TrueRank(_deepened(collection, target, ranked), scores.get(target))
 
 
-def semantic_rank(collection: Collection, query: Query, target: PointId) -> TrueRank:
-    """The target's exact place among all that the filters admit, by cosine; None for a query without a character."""
-    vector = Context(collection.stores, scope(query)).vector(query)
+def semantic_rank(collection: Collection, query: Query, target: PointId, model: str = "") -> TrueRank:
+    """The target's exact place among all that the filters admit, by cosine and by one of the collection's models; None
+    for a query without a character."""
+    stores = collection.stores
+    vector = Context(stores, scope(query)).vector(query, model)
     if vector is None:
         return TrueRank(None)
-    return TrueRank(*collection.stores.catalog.true_rank(vector, target, query.filters))
+    space = {"space": stores.space(model)[1]} if model else {}
+    return TrueRank(*stores.catalog.true_rank(vector, target, query.filters, **space))
 
 
 def _in_reading(

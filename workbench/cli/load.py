@@ -52,7 +52,8 @@ def _load(
     columns: Annotated[list[str] | None, typer.Option("--map", metavar="ROLE=COLUMN", help="Which column or payload field is the id, text, title, …; repeatable.")] = None,
     packages: Annotated[str, typer.Option(help="pydoc: installed packages to document too, with commas between.")] = "",
     parameter: Annotated[list[str] | None, typer.Option("-p", "--parameter", metavar="NAME=VALUE", help="Any other parameter of the reader; repeatable.")] = None,
-    model: Annotated[str | None, typer.Option(help="A fastembed model's name or a directory; default: the packaged bge-small-en-v1.5.")] = None,
+    model: Annotated[str | None, typer.Option(help="multilingual-e5-small-q4, a directory, or a fastembed model's name; default: the packaged bge-small-en-v1.5.")] = None,
+    also: Annotated[str, typer.Option(metavar="MODEL", help="A second model beside the first, its vectors apart, for adr_0172_multilingual and the channel semantic_by.")] = "",
     fetch: Annotated[bool, typer.Option("--fetch", help="Let the model be fetched from the model hub.")] = False,
     query_prefix: Annotated[str | None, typer.Option(help="Put before a query when it is embedded.")] = None,
     stop: Annotated[str, typer.Option(help="The stop list: lucene-en-33 or none.")] = "lucene-en-33",
@@ -80,8 +81,9 @@ def _load(
     earlier, chosen = place(name).current(), settings()
     prefix = chosen.query_prefix if query_prefix is None else query_prefix
     found = find_model(chosen.model if model is None else model, fetch=fetch or chosen.fetch, query_prefix=prefix)
+    second = find_model(also, fetch=fetch or chosen.fetch) if also else None
     manifest = load(
-        source, name=name, model=found, qdrant=qdrant, shard_number=shards, replication_factor=replicas, sparse=sparse,
+        source, name=name, model=found, also=second, qdrant=qdrant, shard_number=shards, replication_factor=replicas, sparse=sparse,
         tokenizer=Tokenizer(stop=stop, stem=stem), progress=not quiet, **options,  # type: ignore[arg-type]
     )  # fmt: skip
     if as_json:
@@ -173,9 +175,9 @@ def _show(console: Console, manifest: Manifest, said: str = "") -> None:
 
     head = Text(manifest.name, style="bold")
     head.append(f"{f' is {said}:' if said else ' '} {_counted(manifest.counts)}", style="not bold")
-    model = f"{visible(manifest.model['name'])} {manifest.model['sha256'][:12]}"
+    models = " and ".join(f"{visible(m['name'])} {m['sha256'][:12]}" for m in (manifest.model, manifest.also) if m)
     console.print(head)
-    console.print(Text(f"  {visible(_engines(manifest))}; {sum(manifest.sizes.values()) / 1e6:.1f} MB; model {model}; "
+    console.print(Text(f"  {visible(_engines(manifest))}; {sum(manifest.sizes.values()) / 1e6:.1f} MB; model {models}; "
                        f"content {manifest.content_hash[:12]}", style="dim"))  # fmt: skip
 
 

@@ -80,14 +80,21 @@ def semantic(
     query: Query, ctx: Context, *, limit: int = SEMANTIC_LIMIT, floor: float | None = None
 ) -> Ranking:
     """The nearest points by exact cosine to the query's vector, none below the floor; ties by point id."""
-    found = ctx.once(("nearest", limit, query.normalised), lambda: ctx.nearest(query, limit))
+    return nearest_list("semantic", "", query, ctx, limit, floor)
+
+
+def nearest_list(
+    name: str, model: str, query: Query, ctx: Context, limit: int, floor: float | None
+) -> Ranking:
+    """The list of that name of the nearest points by one of the collection's models ("" is the first)."""
+    found = ctx.once(("nearest", limit, query.normalised, model), lambda: ctx.nearest(query, limit, model, name))
     if floor is not None:
         kept = [(p, s) for p, s in found if s >= floor]
         if len(kept) < len(found):
-            ctx.trace.note("semantic", "the floor refused rows", limit=f"floor {floor:g}", dropped=len(found) - len(kept))
+            ctx.trace.note(name, "the floor refused rows", limit=f"floor {floor:g}", dropped=len(found) - len(kept))
         found = kept
-    ctx.evidence["semantic"] = Candidates(tuple(p for p, _ in found), ("nearest",) * len(found), limit)
-    return Ranking("semantic", tuple(p.id for p, _ in found), tuple(s for _, s in found))
+    ctx.evidence[name] = Candidates(tuple(p for p, _ in found), ("nearest",) * len(found), limit)
+    return Ranking(name, tuple(p.id for p, _ in found), tuple(s for _, s in found))
 
 
 def _no_terms(ctx: Context, limit: int) -> Ranking:

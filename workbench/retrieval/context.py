@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from workbench.stores.home import Stores
 from workbench.stores.points import READ_FIELDS, Match, Point
 from workbench.trace import Trace, payload_bytes
 from workbench.types import PointId, Query, Ranking, Span
+
+if TYPE_CHECKING:
+    from workbench.stores.embedding import Embedder
 
 ID_BYTES = 8
 SCORE_BYTES = 8
@@ -88,19 +91,23 @@ class Context:
         """The query's distinct terms, by the collection's own tokenizer."""
         return self.stores.tokenizer.query_terms(query.normalised)
 
-    def vector(self, query: Query) -> np.ndarray | None:
-        """The query's unit vector, None for a text without a character."""
+    def vector(self, query: Query, model: str = "", stage: str = "semantic") -> np.ndarray | None:
+        """The query's unit vector by one of the collection's models, None for a text without a character."""
         text = query.normalised
         if not text:
-            self.trace.note("semantic", "the query is empty: there is nothing to embed")
+            self.trace.note(stage, "the query is empty: there is nothing to embed")
             return None
+        embedder, _ = self._space(model)
 
         def embed() -> np.ndarray:
-            with self.trace.span("semantic", "embed", "model") as span:
-                span.rows = 1
-                return self.stores.embedder.embed_query(text)
+            with self.trace.span(stage, "embed", "model") as span:
+                span.rows, span.note = 1, model
+                return embedder.embed_query(text)
 
-        return self.once(("vector", text), embed)
+        return self.once(("vector", text, model), embed)
+
+    def _space(self, model: str) -> tuple[Embedder, str]:
+        return self.stores.space(model) if model else (self.stores.embedder, "")
 
     # -- the stages' own readings -------------------------------------------------------------------------------
     def candidates(self, policy: Stage, query: Query, terms: Sequence[str]) -> Candidates:
@@ -123,14 +130,18 @@ class Context:
             span.bytes, span.note = ID_BYTES, " ".join(terms) + ("" if exact else " (approximate)")
             return self.stores.points.count(terms, match, query.filters, exact=exact)
 
-    def nearest(self, query: Query, limit: int) -> list[tuple[Point, float]]:
-        """The nearest points within the query's filters, score descending, then point id."""
-        vector = self.vector(query)
+    def nearest(
+        self, query: Query, limit: int, model: str = "", stage: str = "semantic"
+    ) -> list[tuple[Point, float]]:
+        """The nearest points within the query's filters, score descending, then point id: the query and the points by
+        one and the same model. Raises NotAvailable for a model that the collection was not loaded with."""
+        vector = self.vector(query, model, stage)
         if vector is None:
             return []
-        with self.trace.span("semantic", "query", "qdrant") as span:
-            found = self.stores.points.nearest(vector, query.filters, limit, fields=self.fields)
-            _told(span, [p for p, _ in found], limit, "nearest")
+        with self.trace.span(stage, "query", "qdrant") as span:
+            space = self._space(model)[1]
+            found = self.stores.points.nearest(vector, query.filters, limit, fields=self.fields, space=space)
+            _told(span, [p for p, _ in found], limit, f"nearest by {model}" if model else "nearest")
         return found
 
     def engine_bm25(self, terms: Sequence[str], query: Query, limit: int) -> list[tuple[Point, float]]:

@@ -54,7 +54,9 @@ class FrozenContext(Context):
     def candidates(self, policy: Stage, query: Query, terms: Sequence[str]) -> Candidates:
         return self._first("lexical", policy["cap"])
 
-    def nearest(self, query: Query, limit: int) -> list[tuple[Point, float]]:
+    def nearest(
+        self, query: Query, limit: int, model: str = "", stage: str = "semantic"
+    ) -> list[tuple[Point, float]]:
         return self._ranked("semantic", limit)
 
     def engine_bm25(self, terms: Sequence[str], query: Query, limit: int) -> list[tuple[Point, float]]:

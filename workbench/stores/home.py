@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench import settings
-from workbench.errors import BadParameter, WorkbenchError
+from workbench.errors import BadParameter, NotAvailable, WorkbenchError
 from workbench.stores.engines import check, open_catalog, open_points
 from workbench.stores.manifest import Manifest, read_manifest, write_whole
+from workbench.stores.points import ALSO
 from workbench.text import Tokenizer
 
 if TYPE_CHECKING:
@@ -78,6 +79,21 @@ class Stores:
     embedder: Embedder
     tokenizer: Tokenizer
     also: Embedder | None = None
+
+    def space(self, model: str) -> tuple[Embedder, str]:
+        """What embeds a query for the model of this name ("" is the first), and the space of that model's vectors.
+
+        Raises NotAvailable that names the collection's models.
+        """
+        spaces = {"": (self.embedder, ""), self.embedder.model.name: (self.embedder, "")}
+        if self.also is not None:
+            spaces[self.also.model.name] = (self.also, ALSO)
+        if model not in spaces:
+            raise NotAvailable(
+                f"the collection has no vectors of the model {model!r}, only of {' and '.join(filter(None, spaces))}",
+                where=self.manifest.name, do=f"Load it with them: workbench load … --also {model}",
+            )  # fmt: skip
+        return spaces[model]
 
     def __enter__(self) -> Stores:
         return self
