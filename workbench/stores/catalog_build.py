@@ -1,26 +1,18 @@
-"""Build the catalog file from the staged parts and vectors: all or nothing, in bounded memory.
-
-The file is made in a directory beside its place, with DuckDB's spill, and moved there as the last step. A
-build that was killed leaves that directory, and the next build clears it; an earlier catalog stays as it was.
-"""
+"""Build the catalog file from the staged parts and vectors: all or nothing, in bounded memory."""
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workbench.errors import BadParameter
 from workbench.sources.source import JudgedQuery, Qrel
-from workbench.stores.catalog_errors import CatalogDamaged, CatalogMissing, StagingError
+from workbench.stores.catalog_errors import StagingError
 from workbench.stores.catalog_ids import PointIds
-from workbench.stores.catalog_open import NO_EXTENSIONS, attach
+from workbench.stores.catalog_new import CHUNK, JUDGED, MEMORY_LIMIT, new_catalog, new_vectors
 from workbench.stores.catalog_postings import TEXT_FIELD, TITLE_FIELD, build_postings
 from workbench.stores.catalog_sql import vector_table
 from workbench.stores.points import ALSO
@@ -34,19 +26,9 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-MEMORY_LIMIT = "2GB"  # issue 2: 100,000 chunks load in at most 2 GB
 BATCH_ROWS = 8192  # 12 MB of vectors at 384 dimensions
 UNIT_TOLERANCE = 1e-3  # float32 rounding of a norm over some hundred dimensions is below 1e-6
 
-_CHUNK = """
-CREATE TABLE chunk(
-  cid INTEGER PRIMARY KEY, point_id VARCHAR NOT NULL, entity_id VARCHAR NOT NULL,
-  chunk_index INTEGER NOT NULL, source_type VARCHAR NOT NULL, title VARCHAR NOT NULL, source VARCHAR NOT NULL,
-  text VARCHAR NOT NULL, project VARCHAR, note_type VARCHAR, tags VARCHAR[] NOT NULL, status VARCHAR,
-  created VARCHAR, updated VARCHAR, path VARCHAR, metadata VARCHAR NOT NULL,
-  links STRUCT(kind VARCHAR, target VARCHAR)[] NOT NULL,
-  created_at TIMESTAMPTZ, updated_at TIMESTAMPTZ)
-"""
 # The moments are parsed once, here: a range of times then costs as little as one of numbers.
 _FILL = f"""
 INSERT INTO chunk
@@ -81,46 +63,23 @@ def build_catalog(
     file runs; BadParameter for a path that DuckDB cannot write. Nothing is then left at `path` but what was
     there.
     """
-    import duckdb
-
     say = progress or (lambda step: None)
     say("checking vectors")
-    path = Path(path)
-    if "?" in str(path):
-        # DuckDB puts the name of its log before the mark, into a directory that is not there.
-        raise BadParameter("DuckDB cannot write under a path with a question mark", where=str(path))
-    workplace = path.with_name(path.name + ".building")
-    _clear(workplace, path.name)
-    workplace.mkdir(parents=True)
-    try:
-        matrix = _unit_vectors(Path(vectors))
-        second = None if also is None else _unit_vectors(also)
-        if second is not None and len(second) != len(matrix):
-            raise StagingError(f"the second model has {len(second)} vectors for {len(matrix)}", where=str(also))
-        config = {**NO_EXTENSIONS, "memory_limit": memory_limit, "temp_directory": str(workplace / "spill")}
-        with duckdb.connect(str(workplace / path.name), config=config) as con:
-            con.execute("SET TimeZone = 'UTC'")
-            _fill_chunks(con, parts, len(matrix), say)
-            say("vectors")
-            _fill_vectors(con, matrix, vector_table())
-            if second is not None:
-                _fill_vectors(con, second, vector_table(ALSO))
-            say("postings")
-            _split_titles(con, tokenizer)
-            build_postings(con, tokenizer.name)
-            say("queries and judgements")
-            _fill_judgements(con, queries, qrels)
-            con.execute("CHECKPOINT")
-        os.replace(workplace / path.name, path)
-    finally:
-        shutil.rmtree(workplace, ignore_errors=True)
-
-
-def _clear(workplace: Path, name: str) -> None:
-    """Remove what a killed build left; raises CatalogLocked where that build still runs."""
-    with suppress(CatalogDamaged, CatalogMissing):
-        attach(workplace / name).close()
-    shutil.rmtree(workplace, ignore_errors=True)
+    matrix = _unit_vectors(Path(vectors))
+    second = None if also is None else _unit_vectors(also)
+    if second is not None and len(second) != len(matrix):
+        raise StagingError(f"the second model has {len(second)} vectors for {len(matrix)}", where=str(also))
+    with new_catalog(Path(path), memory_limit) as con:
+        _fill_chunks(con, parts, len(matrix), say)
+        say("vectors")
+        _fill_vectors(con, matrix, vector_table())
+        if second is not None:
+            _fill_vectors(con, second, vector_table(ALSO))
+        say("postings")
+        _split_titles(con, tokenizer)
+        build_postings(con, tokenizer.name)
+        say("queries and judgements")
+        _fill_judgements(con, queries, qrels)
 
 
 def _unit_vectors(path: Path) -> np.ndarray:
@@ -147,7 +106,7 @@ def _fill_chunks(con: duckdb.DuckDBPyConnection, parts: Sequence[Path], rows: in
         duckdb.InvalidInputException, duckdb.BinderException, duckdb.DataError, duckdb.IntegrityError,
     )  # fmt: skip
     say("chunks")
-    con.execute(_CHUNK)
+    con.execute(CHUNK)
     try:
         if parts:
             con.read_parquet([_as_glob(p) for p in parts]).create_view("staged")
@@ -187,13 +146,8 @@ def _fill_vectors(con: duckdb.DuckDBPyConnection, matrix: np.ndarray, table: str
                 [cids, pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), dim)], schema=schema
             )
 
-    con.execute("CHECKPOINT")
-    # Vectors hardly compress (6 %), and uncompressed ones are a third cheaper to read one by one.
-    con.execute("PRAGMA force_compression = 'uncompressed'")
-    con.execute(f"CREATE TABLE {table}(cid INTEGER NOT NULL, embedding FLOAT[{dim}] NOT NULL)")
-    _insert(con, table, pa.RecordBatchReader.from_batches(schema, batches()))
-    con.execute("CHECKPOINT")
-    con.execute("PRAGMA force_compression = 'auto'")
+    with new_vectors(con, table, dim):
+        _insert(con, table, pa.RecordBatchReader.from_batches(schema, batches()))
 
 
 def _split_titles(con: duckdb.DuckDBPyConnection, tokenizer: Tokenizer) -> None:
@@ -221,12 +175,8 @@ def _fill_judgements(
     """Queries and judgements in the order given; a query's attributes as JSON."""
     import pyarrow as pa
 
-    con.execute(
-        "CREATE TABLE query(query_id VARCHAR NOT NULL, text VARCHAR NOT NULL, attributes VARCHAR NOT NULL)"
-    )
-    con.execute(
-        "CREATE TABLE qrel(query_id VARCHAR NOT NULL, entity_id VARCHAR NOT NULL, grade INTEGER NOT NULL)"
-    )
+    for table in JUDGED:
+        con.execute(table)
     asked = [
         (
             well_formed(q.id),

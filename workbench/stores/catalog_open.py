@@ -24,6 +24,11 @@ HEADER_BYTES = 3 * 4096  # DuckDB storage: one main and two database headers pre
 TABLES = {"chunk", "vector", "posting", "title_posting", "dict", "corpus", "query", "qrel"}
 
 
+def attach_sql(path: Path, name: str) -> str:
+    """The statement that attaches a file under a name, only to be read."""
+    return f"ATTACH '{str(path).replace(chr(39), chr(39) * 2)}' AS {name} (READ_ONLY)"
+
+
 def attach(path: Path) -> duckdb.DuckDBPyConnection:
     """A connection whose default database is this catalog: read-only, no file, network or extension in reach.
 
@@ -40,7 +45,7 @@ def attach(path: Path) -> duckdb.DuckDBPyConnection:
     )
     try:
         with named_errors(path):
-            con.execute(f"ATTACH '{str(path).replace(chr(39), chr(39) * 2)}' AS catalog (READ_ONLY)")
+            con.execute(attach_sql(path, "catalog"))
             con.execute("USE catalog")
             con.execute("SET TimeZone = 'UTC'")
             con.execute("SET enable_external_access = false")

@@ -69,12 +69,18 @@ def build_postings(con: duckdb.DuckDBPyConnection, tokenizer: str) -> None:
     con.execute(_WORDS)
     for table, field in (("posting", TEXT_FIELD), ("title_posting", TITLE_FIELD)):
         con.execute(_POSTINGS.format(table=table, field=field, tf_max=TF_MAX))
+    count_postings(con, tokenizer, _COUNT_WORDS, TEXT_FIELD, TITLE_FIELD)
+
+
+def count_postings(con: duckdb.DuckDBPyConnection, tokenizer: str, words: str, text: str, title: str) -> None:
+    """Make `dict` and `corpus` from `chunk`, the postings and the temporary table `word` (term, term_id), which goes.
+
+    `words` counts the words of a field in SQL, over the relations `text` and `title`.
+    """
     con.execute(
         "CREATE TABLE dict(term VARCHAR PRIMARY KEY, term_id INTEGER NOT NULL, df INTEGER NOT NULL,"
         " title_df INTEGER NOT NULL, either_df INTEGER NOT NULL)"
     )
     con.execute(_DICT)
-    con.execute(
-        _CORPUS.format(words=_COUNT_WORDS, text=TEXT_FIELD, title=TITLE_FIELD), {"tokenizer": tokenizer}
-    )
+    con.execute(_CORPUS.format(words=words, text=text, title=title), {"tokenizer": tokenizer})
     con.execute("DROP TABLE word")

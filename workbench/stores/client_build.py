@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from workbench.stores.client_errors import ServerRefused, server_calls, shown_ur
 from workbench.stores.edge_build import Progress
 from workbench.stores.points import ALSO, DATETIME_FIELDS, KEYWORD_FIELDS, MOMENT_FIELDS, TERMS_FIELD
 from workbench.stores.sparse import SPARSE, Weights
-from workbench.stores.staged import MetadataKeys, check_staging, staged_points
+from workbench.stores.staged import Batch, MetadataKeys, check_staging, staged_points
 
 # An index over a whole collection is built within one call.
 BUILD_TIMEOUT_SECONDS = 600
@@ -65,10 +66,17 @@ def build_client(
 
 def drop_client(url: str, collection: str, *, api_key: str | None = None) -> None:
     """Delete the collection from the server, where it is there. Raises ServerSilent, ServerRefused."""
+    with writing(url, collection, api_key) as client:
+        client.delete_collection(collection)
+
+
+@contextmanager
+def writing(url: str, collection: str, api_key: str | None = None) -> Iterator[Any]:
+    """A client for the block, whose exceptions become ServerSilent, ServerRefused, NoSuchCollection, NotAvailable."""
     client = connect(url, api_key)
     try:
         with server_calls(shown_url(url), collection):
-            client.delete_collection(collection)
+            yield client
     finally:
         client.close()
 
@@ -119,16 +127,9 @@ def _store(
         metadata=_state(complete=False), **layout,
     )  # fmt: skip
     keys = MetadataKeys()
-    for batch in staged_points(parts, rows):
-        end = batch.start + len(batch.ids)
-        vectors: dict[str, Any] = {n: r[batch.start : end].tolist() for n, r in dense.items()}
-        if weights is not None:
-            sparse = (weights.vector(p[TERMS_FIELD]) for p in batch.payloads)
-            vectors[SPARSE] = [models.SparseVector(indices=i, values=v) for i, v in sparse]
-        columns = models.Batch(ids=batch.ids, vectors=vectors if len(vectors) > 1 else vectors[""], payloads=batch.payloads)
-        client.upsert(collection, columns, wait=True)
+    for batch in upsert(client, collection, parts, dense, weights):
         keys.see(batch.payloads)
-        tell("points", end, total)
+        tell("points", batch.start + len(batch.ids), total)
     indexes = {TERMS_FIELD: _terms_index(local)} | ({} if local else _indexes(keys))
     for done, (name, params) in enumerate(indexes.items()):
         tell("indexes", done, len(indexes))
@@ -138,6 +139,23 @@ def _store(
         raise ServerRefused(f"the server holds {held} points instead of {total}", do="Look at the server's log")
     client.update_collection(collection, metadata=_state(complete=True))
     tell("complete", total, total)
+
+
+def upsert(
+    client: Any, collection: str, parts: Sequence[Path], dense: Mapping[str, Any], weights: Weights | None = None
+) -> Iterator[Batch]:
+    """Store the parts' points with each space's rows of vectors; yields each batch when the server has it."""
+    from qdrant_client import models
+
+    for batch in staged_points(parts, dense[""]):
+        end = batch.start + len(batch.ids)
+        vectors: dict[str, Any] = {n: r[batch.start : end].tolist() for n, r in dense.items()}
+        if weights is not None:
+            sparse = (weights.vector(p[TERMS_FIELD]) for p in batch.payloads)
+            vectors[SPARSE] = [models.SparseVector(indices=i, values=v) for i, v in sparse]
+        columns = models.Batch(ids=batch.ids, vectors=vectors if len(vectors) > 1 else vectors[""], payloads=batch.payloads)
+        client.upsert(collection, columns, wait=True)
+        yield batch
 
 
 def _state(*, complete: bool) -> dict[str, Any]:

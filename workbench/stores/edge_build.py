@@ -20,6 +20,7 @@ from workbench.stores.edge_seal import DamagedPoints
 from workbench.stores.edge_worker import building
 from workbench.stores.file_lock import Locked, exclusive
 from workbench.stores.staged import check_staging
+from workbench.types import PointId
 
 Progress = Callable[[str, int, int], None]
 """Called with the stage ("points", "optimizing", "indexes", "complete"), how much is done, and of how much."""
@@ -48,19 +49,38 @@ def build_edge(
     Raises VectorError (with the row), StagingError, DamagedPoints where `directory` exists, Locked while another
     process builds there, EngineFault.
     """
-    directory, parts = Path(directory).absolute(), [Path(p).absolute() for p in parts]
-    total = check_staging(parts, Path(vectors)).shape[0]
-    if also is not None:
-        check_staging(parts, also)
+    job = _job(Path(directory), parts, vectors, also)
+    return _run({**job, "facets": job["total"] >= facets_indexed_from, "sparse": sparse}, progress)
+
+
+def change_edge(
+    directory: Path | str, standing: Path | str, removed: Sequence[PointId], parts: Sequence[Path | str],
+    vectors: Path | str, total: int, *, progress: Progress | None = None, also: Path | None = None,
+) -> int:  # fmt: skip
+    """Make a shard of the points of `standing`, less those removed, and of the parts' rows; it must hold `total`.
+
+    The standing shard is only read. As `build_edge` otherwise. Points with sparse vectors cannot be changed so: each
+    weight depends on the mean length of all.
+    """
+    job = _job(Path(directory), parts, vectors, also)
+    return _run({**job, "standing": str(Path(standing).absolute()), "removed": list(removed), "total": total}, progress)
+
+
+def _job(directory: Path, parts: Sequence[Path | str], vectors: Path | str, also: Path | None) -> dict[str, Any]:
+    """What every job says. Raises StagingError, VectorError, DamagedPoints."""
+    found = [Path(p).absolute() for p in parts]
+    files = {"vectors": Path(vectors).absolute(), "also": also and also.absolute()}
+    total = [check_staging(found, file).shape[0] for file in files.values() if file][0]
     if directory.exists():
         raise DamagedPoints("something stands here already", where=str(directory), do="Build elsewhere")
     directory.parent.mkdir(parents=True, exist_ok=True)
-    job = {
-        "directory": str(directory), "parts": [str(p) for p in parts], "vectors": str(Path(vectors).absolute()),
-        "total": total, "facets": total >= facets_indexed_from, "sparse": sparse,
-        "also": also and str(also.absolute()),
-    }  # fmt: skip
-    with tempfile.TemporaryFile() as log, _worker(directory, log) as worker:
+    named = {name: file and str(file) for name, file in files.items()}
+    return {"directory": str(directory.absolute()), "parts": [str(p) for p in found], "total": total, **named}
+
+
+def _run(job: dict[str, Any], progress: Progress | None) -> int:
+    """Let a worker do a job; returns how many points there are."""
+    with tempfile.TemporaryFile() as log, _worker(Path(job["directory"]), log) as worker:
         with suppress(BrokenPipeError):  # it ended at once; its exit is told below
             worker.stdin.write(json.dumps(job).encode() + b"\n")
             worker.stdin.flush()
@@ -74,7 +94,7 @@ def build_edge(
                 progress(message["stage"], message["done"], message["total"])
         if worker.wait() != 0:
             raise EngineFault(f"the building process ended with {worker.returncode}: {_last_line(log)}")
-    return total
+    return job["total"]
 
 
 @contextmanager

@@ -31,17 +31,24 @@ def building(directory: Path) -> Path:
     return directory.with_name(directory.name + ".building")
 
 
-def work(
-    directory: Path, parts: list[Path], vectors: Path, total: int, facets: bool, sparse: bool, also: Path | None
-) -> None:
-    """Build the shard beside `directory` and rename it when it is complete; `facets`: with their indexes; `sparse`:
-    with BM25's weights as sparse vectors; `also`: with a second model's vectors."""
-    rows = {"": read_vectors(vectors), **({ALSO: read_vectors(also)} if also else {})}
+def work(job: dict[str, Any]) -> None:
+    """Make the shard that a job asks for beside its directory, and rename it when it is complete.
+
+    `facets`: with their indexes; `sparse`: with BM25's weights as sparse vectors; `also`: with a second model's
+    vectors; `standing`: of the points of another shard, less those `removed`.
+    """
+    directory, parts = Path(job["directory"]), [Path(p) for p in job["parts"]]
+    rows = {space: read_vectors(Path(job[of])) for space, of in (("", "vectors"), (ALSO, "also")) if job[of]}
     with exclusive(directory, "building", wait=LOCK_WAIT_SECONDS), engine_calls(str(directory)):
         fresh = building(directory)
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir(parents=True)
-        _build(fresh, parts, rows, total, facets, sparse)
+        if "standing" in job:
+            from workbench.stores.edge_change import change_shard
+
+            change_shard(fresh, Path(job["standing"]), job["removed"], parts, rows, job["total"])
+        else:
+            _build(fresh, parts, rows, job["total"], job["facets"], job["sparse"])
         os.replace(fresh, directory)
 
 
@@ -52,15 +59,24 @@ def _build(directory: Path, parts: list[Path], rows: dict[str, Any], total: int,
     shard = edge.EdgeShard.create(str(directory), _config({n: r.shape[1] for n, r in rows.items()}, sparse))
     keys = MetadataKeys()
     for batch in staged_points(parts, rows[""]):
-        shard.update(edge.UpdateOperation.upsert_points(_points(batch, weights, rows.get(ALSO))))
+        shard.update(edge.UpdateOperation.upsert_points(points_of(batch, weights, rows.get(ALSO))))
         keys.see(batch.payloads)
-        _tell("points", batch.start + len(batch.ids), total)
-    _tell("optimizing", 0, 1)
+        tell("points", batch.start + len(batch.ids), total)
+    tell("optimizing", 0, 1)
     shard.optimize()
-    indexes = _terms_index() | (_facet_indexes(keys) if facets else {})
+    indexes = terms_index() | (_facet_indexes(keys) if facets else {})
     for done, (name, params) in enumerate(indexes.items()):
-        _tell("indexes", done, len(indexes))
+        tell("indexes", done, len(indexes))
         shard.update(edge.UpdateOperation.create_field_index(name, params))
+    if weights is not None:
+        weights.write(directory / TERMS_FILE)
+    finish(directory, shard, total, rows)
+
+
+def finish(directory: Path, shard: Any, total: int, rows: dict[str, Any]) -> None:
+    """Close a filled shard and seal it. Raises WorkbenchError where it does not hold `total` points."""
+    import qdrant_edge as edge
+
     shard.flush()
     shard.close()
     # Opened once more: what is sealed is what a reader finds, and a shard that does not open fails here.
@@ -69,8 +85,6 @@ def _build(directory: Path, parts: list[Path], rows: dict[str, Any], total: int,
     shard.close()
     if held != total:
         raise WorkbenchError(f"the shard holds {held} points instead of {total}", do="An id stands twice")
-    if weights is not None:
-        weights.write(directory / TERMS_FILE)
     write_seal(directory, total, *(r.shape[1] for r in rows.values()))
 
 
@@ -87,7 +101,8 @@ def _config(dims: dict[str, int], sparse: bool) -> Any:
     )
 
 
-def _points(batch: Batch, weights: Weights | None, also: Any) -> list[Any]:
+def points_of(batch: Batch, weights: Weights | None, also: Any) -> list[Any]:
+    """A batch as the engine's points, with their sparse weights and their second vectors where there are any."""
     import qdrant_edge as edge
 
     columns: dict[str, list[Any]] = {"": batch.vectors.tolist()}
@@ -99,7 +114,7 @@ def _points(batch: Batch, weights: Weights | None, also: Any) -> list[Any]:
     return [edge.Point(*p) for p in zip(batch.ids, vectors, batch.payloads, strict=True)]
 
 
-def _terms_index() -> dict[str, Any]:
+def terms_index() -> dict[str, Any]:
     """Terms are folded already: split by white space, kept as they are."""
     import qdrant_edge as edge
 
@@ -123,7 +138,7 @@ def _facet_indexes(keys: MetadataKeys) -> dict[str, Any]:
     return indexes
 
 
-def _tell(stage: str, done: int, total: int) -> None:
+def tell(stage: str, done: int, total: int) -> None:
     print(json.dumps({"stage": stage, "done": done, "total": total}), flush=True)
 
 
@@ -136,14 +151,12 @@ def main() -> int:
     job = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
-        parts = [Path(p) for p in job["parts"]]
-        also = Path(job["also"]) if job["also"] else None
-        work(Path(job["directory"]), parts, Path(job["vectors"]), job["total"], job["facets"], job["sparse"], also)
+        work(job)
     except WorkbenchError as error:
         fault = {"kind": type(error).__name__, "what": error.what, "where": error.where, "do": error.do}
         print(json.dumps({"error": fault}), flush=True)
         return 1
-    _tell("complete", job["total"], job["total"])
+    tell("complete", job["total"], job["total"])
     return 0
 
 

@@ -65,7 +65,7 @@ class Embedded:
 
         if (whole / POINTS).exists():
             return
-        build_edge(whole / POINTS, parts, vectors, progress=_stored(tick), sparse=self.sparse, also=also)
+        build_edge(whole / POINTS, parts, vectors, progress=stored(tick), sparse=self.sparse, also=also)
 
     def described(self, whole: Path) -> dict[str, dict[str, Any]]:
         return {EDGE: {"version": version(EDGE), **(SETTINGS if self.sparse else {})}}
@@ -107,7 +107,7 @@ class Server:
         build_client(
             self.url, record["collection"], parts, vectors, shard_number=self.shard_number,
             replication_factor=self.replication_factor, write_consistency_factor=self.replication_factor,
-            progress=_stored(tick), sparse_terms=whole / TERMS_FILE if self.sparse else None, also=also,
+            progress=stored(tick), sparse_terms=whole / TERMS_FILE if self.sparse else None, also=also,
         )  # fmt: skip
         write_whole(whole / SERVER, json.dumps({**record, "complete": True}))
 
@@ -128,6 +128,14 @@ def engine_for(url: str, shard_number: int = 1, replication_factor: int = 1, *, 
     if (shard_number, replication_factor) != (1, 1):
         raise BadParameter("the embedded engine has one shard and no replicas", do="Name a server with --qdrant URL")
     return Embedded(sparse)
+
+
+def engine_of(manifest: Manifest) -> Engine:
+    """The engine that a collection was loaded into, with its settings."""
+    server = manifest.engines.get(QDRANT)
+    if server is None:
+        return Embedded("sparse" in manifest.engines[EDGE])
+    return Server(server["url"], server["shard_number"], server["replication_factor"], "sparse" in server)
 
 
 def open_catalog(generation: Path, manifest: Manifest) -> Catalog:
@@ -180,7 +188,7 @@ def retire(manifest: Manifest) -> None:
     _drop(manifest.engines.get(QDRANT))
 
 
-def _stored(tick: Callable[[int], None]) -> Callable[[str, int, int], None]:
+def stored(tick: Callable[[int], None]) -> Callable[[str, int, int], None]:
     """A builder's progress as a count of points more."""
     told = 0
 

@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Container, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,24 +19,22 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workbench import settings
 from workbench.errors import BadParameter, WorkbenchError
-from workbench.sources.source import Source, SourceError
+from workbench.sources.source import JudgedQuery, Qrel, Source, SourceError
 from workbench.stores.engines import CATALOG, Engine, abandon, check, engine_for, retire
 from workbench.stores.file_lock import exclusive
+from workbench.stores.hashes import content_of, load_key_of
 from workbench.stores.home import EMBEDDINGS, Place, place
-from workbench.stores.manifest import FORMAT, Manifest, read_manifest
+from workbench.stores.manifest import Manifest, read_manifest
 from workbench.stores.model import Model, find_model
 from workbench.stores.progress import Listener, Report, reporting
 from workbench.stores.staging import NAMED, Staged, parts_of, some, stage
 from workbench.stores.storage_errors import storage_errors
 from workbench.text import DEFAULT, STOP_LISTS, Tokenizer, well_formed
-from workbench.types import as_plain, content_hash
-
-if TYPE_CHECKING:
-    from workbench.stores.vector_pass import VectorPass
+from workbench.types import as_plain
 
 PARTS, VECTORS, ALSO_VECTORS, WHOLE = "parts", "vectors.npy", "vectors-also.npy", "whole"
 VERSIONS_OF = ("ranking-workbench", "duckdb", "fastembed", "onnxruntime", "numpy")
@@ -149,16 +147,12 @@ class _Load:
 
     def _hashes(self, staged: Staged) -> tuple[str, str]:
         """The hash of the content, and of all that a load depends on."""
-        source, vectors = self.source, self._vectors()
-        content = content_hash(
-            staged.digest, as_plain(source.queries), as_plain(source.qrels), self.tokenizer.name, self.model.key, vectors,
-            *([self.also.key] if self.also else []),
-        )  # fmt: skip
-        key = content_hash(
-            FORMAT, content, source.kind, source.location, _plain(source.settings), self.model.recorded,
-            self.engine.settings, *([self.also.recorded] if self.also else []),
-        )  # fmt: skip
-        return content, key
+        source = self.source
+        content = content_of(
+            staged.digest, source.queries, source.qrels, self.tokenizer, self.model, self._vectors(), self.also
+        )
+        location = (source.kind, source.location, plain(source.settings))
+        return content, load_key_of(content, *location, self.model, self.engine.settings, self.also)
 
     def _vectors(self) -> str:
         return "embedded" if self.source.vectors is None else "composed"
@@ -200,14 +194,18 @@ class _Load:
     def _fill(self, work: Path, staged: Staged) -> tuple[int, list[str]]:
         """Both stores in `whole`; returns how many texts were cut, and the warnings."""
         from workbench.stores.catalog_build import build_catalog
+        from workbench.stores.vector_pass import write_vectors
 
         parts, vectors, whole = parts_of(work / PARTS), work / VECTORS, work / WHOLE
         whole.mkdir(exist_ok=True)
-        made = self._embedded(vectors, self.model, parts, staged.chunks)
+        written = partial(write_vectors, source=self.source, parts=parts, rows=staged.chunks,
+                          cache=self.where.home / EMBEDDINGS, report=self.report)  # fmt: skip
+        made = written(vectors, model=self.model)
         warnings, also = made.warnings, None
         if self.also is not None:
             also = work / ALSO_VECTORS
-            warnings += [f"{self.also.name}: {w}" for w in self._embedded(also, self.also, parts, staged.chunks).warnings]
+            second = written(also, model=self.also, phase="embed also")
+            warnings += [f"{self.also.name}: {w}" for w in second.warnings]
         self.report.phase("build", 2 * staged.chunks)
 
         def catalog() -> None:
@@ -221,33 +219,15 @@ class _Load:
         _together(catalog, lambda: self.engine.build(self.where.name, whole, parts, vectors, self.report.tick, also))
         return made.truncated, warnings
 
-    def _embedded(self, path: Path, model: Model, parts: list[Path], rows: int) -> VectorPass:
-        """One model's vectors in a file; returns what the pass found."""
-        from workbench.stores.embedding import Embedder
-        from workbench.stores.vector_pass import VectorPass
-
-        embedding = partial(self.report.phase, "embed" if model == self.model else "embed also", rows)
-        if self.source.vectors is None:
-            embedding()
-        else:
-            self.report.phase("parts")
-        embedder = Embedder(model, self.where.home / EMBEDDINGS)
-        try:
-            made = VectorPass(embedder, self.report.tick, embedding)
-            made.write(path, self.source, parts, rows)
-        finally:
-            embedder.close()
-        return made
-
     def _publish(
         self, whole: Path, staged: Staged, truncated: int, warnings: list[str], content: str, key: str
     ) -> Manifest:
         """Write the manifest, move the generation to its place, and make it the current one."""
         self.report.phase("publish", 1)
         source, now = self.source, datetime.now(UTC)
-        unknown, unknown_warnings = _unknown(source, staged.entities)
+        unknown, unknown_warnings = unknown_judged(source.queries, source.qrels, staged.entities)
         manifest = Manifest(
-            name=self.where.name, kind=source.kind, location=source.location, settings=_plain(source.settings),
+            name=self.where.name, kind=source.kind, location=source.location, settings=plain(source.settings),
             counts={
                 "chunks": staged.chunks, "entities": staged.stored_entities, "queries": len(source.queries),
                 "qrels": len(source.qrels), **unknown, "skipped_empty": staged.skipped_empty, "truncated": truncated,
@@ -282,22 +262,24 @@ class _Load:
             return None
 
 
-def _unknown(source: Source, entities: set[str]) -> tuple[dict[str, int], list[str]]:
+def unknown_judged(
+    queries: Sequence[JudgedQuery], qrels: Sequence[Qrel], entities: Container[str]
+) -> tuple[dict[str, int], list[str]]:
     """Judgements of documents or queries that are not there: counted and said, and kept as they are."""
-    asked = {q.id for q in source.queries}
-    documents = Counter(r.entity_id for r in source.qrels if well_formed(r.entity_id) not in entities)
-    queries = Counter(r.query_id for r in source.qrels if r.query_id not in asked)
-    counts = {"unknown_qrel_documents": len(documents), "unknown_qrel_queries": len(queries)}
+    asked = {q.id for q in queries}
+    documents = Counter(r.entity_id for r in qrels if well_formed(r.entity_id) not in entities)
+    unasked = Counter(r.query_id for r in qrels if r.query_id not in asked)
+    counts = {"unknown_qrel_documents": len(documents), "unknown_qrel_queries": len(unasked)}
     warnings = [
         f"{sum(found.values())} judgements name {len(found)} {what} that the collection does not hold: "
         f"{some(list(found)[:NAMED], len(found))}"
-        for what, found in (("documents", documents), ("queries", queries)) if found
+        for what, found in (("documents", documents), ("queries", unasked)) if found
     ]  # fmt: skip
     return counts, warnings
 
 
-def _plain(settings_: Any) -> Any:
-    """The source's settings as JSON gives them back."""
+def plain(settings_: Any) -> Any:
+    """A source's settings as JSON gives them back."""
     return json.loads(json.dumps(as_plain(settings_), default=str))
 
 

@@ -29,6 +29,8 @@ class Manifest:
     there), unknown_qrel_queries, skipped_empty (chunks without a visible character, which are not stored),
     truncated (texts longer than the model reads). `also` is the second model, empty without one. `vectors` is "embedded" (each chunk's text) or "composed" (by
     the source). `engines` maps an engine to what is known of it, its version first; `sizes` a store to its bytes.
+    `updates`, empty after a load: how many there were (`number`), the content of the load (`loaded`) and before the
+    last one (`before`), its documents by what became of them, and the highest point id that was ever given.
     `content_hash` covers chunks, queries, judgements, tokenizer and models: equal hash, equal collection.
     `load_key` covers the source's settings and the engines' too: equal key, nothing to load.
     """
@@ -50,6 +52,7 @@ class Manifest:
     versions: Mapping[str, str]
     warnings: tuple[str, ...] = ()
     also: Mapping[str, Any] = field(default_factory=dict)
+    updates: Mapping[str, Any] = field(default_factory=dict)
     format: int = field(default=FORMAT)
 
     @property
@@ -67,8 +70,8 @@ def read_manifest(directory: Path) -> Manifest:
     path = directory / MANIFEST
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        # A collection of one model need not say that it has no second one.
-        wrong = {f.name for f in fields(Manifest)} ^ ({"also"} | set(found))
+        # A collection need not say that it has no second model and was never updated.
+        wrong = {f.name for f in fields(Manifest)} ^ ({"also", "updates"} | set(found))
     except FileNotFoundError as error:
         raise BrokenCollection("it has no manifest", where=str(path), do="Load it again") from error
     except (OSError, ValueError, TypeError) as error:

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.sources.source import Source
 from workbench.stores.embedding import UNIT_TOLERANCE, Embedder
+from workbench.stores.model import Model
+from workbench.stores.progress import Report
 from workbench.stores.staging import NAMED, some, texts_of
 from workbench.stores.vector_check import VectorError, check_vectors
 
@@ -20,6 +23,25 @@ if TYPE_CHECKING:
     import numpy as np
 
 TEXTS_A_READ = 2048
+
+
+def write_vectors(
+    path: Path, source: Source, parts: Sequence[Path], rows: int, model: Model, cache: Path, report: Report,
+    phase: str = "embed",
+) -> VectorPass:  # fmt: skip
+    """One model's vectors of the parts' rows in a file; returns what the pass found."""
+    embedding = partial(report.phase, phase, rows)
+    if source.vectors is None:
+        embedding()
+    else:
+        report.phase("parts")
+    embedder = Embedder(model, cache)
+    try:
+        made = VectorPass(embedder, report.tick, embedding)
+        made.write(path, source, parts, rows)
+    finally:
+        embedder.close()
+    return made
 
 
 class VectorPass:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +11,8 @@ from workbench.errors import BadParameter
 from workbench.retrieval.notes.file import CATALOG
 from workbench.retrieval.notes.layouts import NARROW_FACETS, ONE_TABLE, TWO_TABLES, Layout
 from workbench.stores.catalog_errors import named_errors
-from workbench.stores.catalog_open import NO_EXTENSIONS
+from workbench.stores.catalog_new import new_catalog
+from workbench.stores.catalog_open import attach_sql
 
 if TYPE_CHECKING:
     import duckdb
@@ -34,22 +33,10 @@ def made_beside(catalog: Path, path: Path) -> Iterator[duckdb.DuckDBPyConnection
 
     Raises the catalog's named errors.
     """
-    import duckdb
-
-    workplace = path.with_name(path.name + ".building")
-    shutil.rmtree(workplace, ignore_errors=True)
-    workplace.mkdir(parents=True)
-    try:
-        config = {**NO_EXTENSIONS, "memory_limit": MEMORY_LIMIT, "temp_directory": str(workplace / "spill")}
-        with duckdb.connect(str(workplace / path.name), config=config) as con, named_errors(catalog):
-            con.execute("SET TimeZone = 'UTC'")
-            con.execute(f"ATTACH '{str(catalog).replace(chr(39), chr(39) * 2)}' AS {CATALOG} (READ_ONLY)")
-            yield con
-            con.execute(f"DETACH {CATALOG}")
-            con.execute("CHECKPOINT")
-        os.replace(workplace / path.name, path)
-    finally:
-        shutil.rmtree(workplace, ignore_errors=True)
+    with new_catalog(path, MEMORY_LIMIT) as con, named_errors(catalog):
+        con.execute(attach_sql(catalog, CATALOG))
+        yield con
+        con.execute(f"DETACH {CATALOG}")
 
 
 def build_layout(catalog: Path, path: Path, layout: Layout) -> None:

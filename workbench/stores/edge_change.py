@@ -1,0 +1,59 @@
+"""A shard made of another one: copied, less some of its points, and with others; run in the building process."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from workbench.stores.edge import OPEN_WAIT_SECONDS
+from workbench.stores.edge_seal import SEAL
+from workbench.stores.edge_worker import finish, points_of, tell, terms_index
+from workbench.stores.file_lock import exclusive
+from workbench.stores.points import ALSO, TERMS_FIELD
+from workbench.stores.staged import BATCH, staged_points
+from workbench.types import PointId
+
+COPY_BLOCK = 1 << 16  # 64 KiB; the engine's holes are of whole megabytes
+
+
+def change_shard(
+    directory: Path, standing: Path, removed: Sequence[PointId], parts: list[Path], rows: dict[str, Any], total: int
+) -> None:
+    """Fill the directory with the standing shard's points less those removed, and with the parts' points.
+
+    The terms are indexed anew: the engine leaves what was deleted in its term statistics until it merges segments, and
+    its BM25 would count it. The other indexes take up what is new. `total` is how many points there must be.
+    """
+    import qdrant_edge as edge
+
+    with exclusive(standing, "copying", wait=OPEN_WAIT_SECONDS):
+        shutil.copytree(
+            standing, directory, copy_function=_copy_sparse, ignore=shutil.ignore_patterns(SEAL), dirs_exist_ok=True
+        )
+    shard = edge.EdgeShard.load(str(directory))
+    shard.update(edge.UpdateOperation.delete_field_index(TERMS_FIELD))
+    left = iter(removed)
+    while some := list(islice(left, BATCH)):
+        shard.update(edge.UpdateOperation.delete_points(some))
+    for batch in staged_points(parts, rows[""]):
+        shard.update(edge.UpdateOperation.upsert_points(points_of(batch, None, rows.get(ALSO))))
+        tell("points", batch.start + len(batch.ids), len(rows[""]))
+    tell("optimizing", 0, 1)
+    shard.optimize()
+    for name, params in terms_index().items():
+        shard.update(edge.UpdateOperation.create_field_index(name, params))
+    finish(directory, shard, total, rows)
+
+
+def _copy_sparse(source: str, target: str) -> None:
+    """Copy a file and leave its holes: most of what the engine's files claim is never written."""
+    with open(source, "rb") as old, open(target, "wb") as new:
+        while block := old.read(COPY_BLOCK):
+            if block.count(0) == len(block):
+                new.seek(len(block), 1)
+            else:
+                new.write(block)
+        new.truncate()
