@@ -4,7 +4,7 @@ A fence's first word is its language. In ```console each line after `$ ` is a co
 backslash goes on), what follows it is its output: `…` stands for any text in a line, a line of `…` alone for any
 lines. `# exit code N` at the end of a command says that it ends with another code than 0. ```python runs in one
 namespace a page; a ```text block marked `output` after it is what it prints. `file=NAME` writes the block to a file
-first. `not-run: REASON` says of a block why no test runs it.
+first. `needs=PACKAGE` runs it where that package is installed. `not-run: REASON` says of a block why no test runs it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 
 from markdown_it import MarkdownIt
@@ -43,6 +44,12 @@ class Block:
         """The reason why no test runs it, None where one does."""
         found = re.search(r"not-run:\s*(.*)", self.info)
         return found and found[1]
+
+    @property
+    def lacks(self) -> bool:
+        """Whether it needs a package that is not installed here."""
+        found = re.search(r"needs=(\S+)", self.info)
+        return found is not None and find_spec(found[1]) is None
 
     @property
     def file(self) -> str | None:
@@ -101,7 +108,7 @@ class Reader:
         """Do all that a page shows, in its order. The working directory is the reader's."""
         printed = ""
         for block in blocks(page):
-            if block.not_run is not None:
+            if block.not_run is not None or block.lacks:
                 continue
             if block.file:
                 Path(block.file).parent.mkdir(parents=True, exist_ok=True)

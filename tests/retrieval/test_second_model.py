@@ -61,11 +61,11 @@ def by_hand(two: Collection, space: str) -> list:
 def test_each_list_holds_its_own_models_nearest(two: Collection, model: str) -> None:
     result = two.search(QUERY, f'adr_0172+semantic_by(model="{model}")')
     lists = {r.name: r for r in result.lists}
-    for name, space in (("semantic", ""), ("semantic_by", "also")):
+    for name, space in (("semantic", ""), ("second", "also")):
         wanted = by_hand(two, space)
         assert list(lists[name].ids) == [i for i, _ in wanted]
         assert lists[name].scores == pytest.approx([s for _, s in wanted], abs=1e-6)
-    assert lists["semantic"].scores != lists["semantic_by"].scores
+    assert lists["semantic"].scores != lists["second"].scores
 
 
 def test_in_the_semantic_lists_place_it_is_that_list_in_every_mode(two: Collection, model: str) -> None:
@@ -110,7 +110,7 @@ def test_its_floor_and_its_filters_are_those_of_any_semantic_list(two: Collectio
 def test_an_absence_from_its_list_is_told_by_its_own_true_rank(two: Collection, model: str, beside: bool) -> None:
     chosen, name = other(model, limit=2), "semantic"
     if beside:
-        stage, name = semantic_by(model=model, limit=2), "semantic_by"
+        stage, name = semantic_by(model=model, limit=2), "second"
         chosen = Variant("beside", variant("adr_0172").fusion, own=(stage,))
     order = [i for i, _ in by_hand(two, "also")]
     result = two.search(Query(QUERY, limit=2), chosen.replace(lexical=None, derived=()))

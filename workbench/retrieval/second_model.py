@@ -17,12 +17,13 @@ MULTILINGUAL = "multilingual-e5-small-q4"
 
 @register("channel")
 def semantic_by(
-    query: Query, ctx: Context, *, model: str = MULTILINGUAL, name: str = "semantic_by", limit: int = SEMANTIC_LIMIT,
+    query: Query, ctx: Context, *, model: str = MULTILINGUAL, name: str = "second", limit: int = SEMANTIC_LIMIT,
     floor: float | None = None,
 ) -> Ranking:  # fmt: skip
     """The nearest points by exact cosine in the space of the model that is named; ties by point id.
 
-    The collection was loaded with that model, as its first (`--model`) or its second (`--also`). `name` is the list's.
+    The collection was loaded with that model, as its first (`--model`) or its second (`--also`). `name` is the list's;
+    in the semantic list's place it is "semantic".
     """
     return nearest_list(name, model, query, ctx, limit, floor)
 
