@@ -51,9 +51,19 @@ def test_the_options_reach_the_reader_the_tokenizer_and_the_model(home: Path, ti
     )  # fmt: skip
     manifest = json.loads(out)
     assert code == 0
-    assert manifest["settings"] == {"split": "test", "chunk_size": 40, "overlap": 7}
+    assert manifest["settings"] == {"split": "test", "chunk_size": 40, "overlap": 7, "documents": None}
     assert manifest["tokenizer"]["name"] == "words-folded/stop=none/stem=porter"
     assert manifest["model"]["query_prefix"] == "query: " and manifest["counts"]["chunks"] > 7
+
+
+def test_a_second_model_is_named_beside_the_first(home: Path, tiny_source: Path, multilingual_home: Path, run) -> None:
+    code, out, _ = run("load", str(tiny_source), "--as", "tiny", "--also", "multilingual-e5-small-q4", "--quiet")
+    assert code == 0 and "model bge-small-en-v1.5-int8 68807e3ff2ab and multilingual-e5-small-q4 50e145864e43;" in " ".join(out.split())
+    manifest = json.loads(run("collections", "--json")[1])[0]["manifest"]
+    assert manifest["also"]["name"] == "multilingual-e5-small-q4" and manifest["model"]["query_prefix"] == ""
+    found = json.loads(run("search", "tiny", "ce zi are întâlnirea", "--variant", "adr_0172_multilingual", "--mode", "semantic", "--json")[1])
+    assert found["hits"][0]["chunk"]["entity_id"] == "sedinta"
+    assert run("load", str(tiny_source), "--as", "tiny", "--also", "bge-small-en-v1.5-int8")[0] == 2
 
 
 def test_a_table_is_loaded_by_a_column_mapping(home: Path, tmp_path: Path, run) -> None:
