@@ -111,6 +111,20 @@ def test_each_model_is_a_phase_of_its_own(home: Path, other: str) -> None:
     assert [s for s in told if s[0] == "embed also"][-1] == ("embed also", 5, 5)
 
 
+def test_a_load_that_is_stopped_in_the_second_pass_leaves_the_earlier_collection_and_is_taken_up(home: Path, other: str) -> None:
+    def stop(phase: str, done: int, total: int | None) -> None:
+        if phase == "embed also":
+            raise KeyboardInterrupt
+
+    first = load(source_of(chunks_of(*TEXTS)), name="c", progress=False)
+    with pytest.raises(KeyboardInterrupt):
+        load(source_of(chunks_of(*TEXTS)), name="c", also=other, progress=stop)
+    assert read_manifest(place("c").current()) == first
+    load(source_of(chunks_of(*TEXTS)), name="c", also=other, progress=False)
+    with open_stores("c") as stores:
+        assert len(stores.catalog.vectors(stores.catalog.ids_where(), space=ALSO)) == len(TEXTS)
+
+
 def test_a_manifest_that_names_no_second_model_is_of_a_collection_without_one(home: Path) -> None:
     load(source_of(chunks_of(*TEXTS)), name="c", progress=False)
     generation = place("c").current()
