@@ -42,22 +42,18 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]
     staged = write_staging(directory / "staging", STORED, ROWS)
     also, table = saved(directory, SECOND), directory / "terms.json"
     build_edge(directory / "points", *staged, also=also)
-    build_edge(directory / "all three", *staged, also=also, sparse=True)
     build_catalog(directory / "catalog.duckdb", *staged, also=also)
     with QdrantDouble(directory) as double:
-        build_client(double.url, "c", *staged, also=also)
-        build_client(double.url, "d", *staged, also=also, sparse_terms=table)
+        build_client(double.url, "c", *staged, also=also, sparse_terms=table)
         with (
             EdgePoints.open(directory / "points") as edge,
-            EdgePoints.open(directory / "all three") as three,
-            ClientPoints(double.url, "c") as server,
-            ClientPoints(double.url, "d", sparse_terms=table) as server_three,
+            ClientPoints(double.url, "c", sparse_terms=table) as server,
             Catalog.open(directory / "catalog.duckdb") as catalog,
         ):
-            yield {"edge": edge, "three": three, "server": server, "server of three": server_three, "catalog": catalog}
+            yield {"edge": edge, "server": server, "catalog": catalog}
 
 
-@pytest.fixture(params=("edge", "three", "server", "server of three", "catalog"))
+@pytest.fixture(params=("edge", "server", "catalog"))
 def store(request: pytest.FixtureRequest, stores: dict[str, Any]) -> Any:
     return stores[request.param]
 
