@@ -25,7 +25,7 @@ ALTERNATIVES = (
     "adr_0005", "adr_0172", "two_lists", "third_list_all_terms", "verbatim_outright", "verbatim_weighted",
     "verbatim_titles", "bm25_order", "bm25_ranking", "bm25_engine", "bm25_fields",
 )  # fmt: skip
-QUERIES = {"full": 400, "small": 100, "tiny": 30}
+QUERIES = {"full": 400, "small": 60, "tiny": 30}
 """Queries asked of each set, chosen by hash, by the run's size: 400 resolve about two points of success@8."""
 
 WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0)

@@ -8,7 +8,7 @@ from workbench.analysis.claims.subjects import SIZES, full_size, incident, size_
 from workbench.analysis.fidelity import Fidelity, fidelity
 from workbench.analysis.run import Run
 
-SEEDS = {"full": 20, "small": 5, "tiny": 2}
+SEEDS = {"full": 20, "small": 3, "tiny": 2}
 """Replicas with other seeds, by the run's size."""
 
 SEED_SIZE = 5_000
