@@ -32,7 +32,7 @@ _ROOMS = {
     "derived": ("workbench.retrieval.derived",),
     "prior": ("workbench.retrieval.priors",),
     "fusion": ("workbench.retrieval.fusions",),
-    "variant": ("workbench.retrieval.variants", "workbench.retrieval.priors", "workbench.retrieval.second_model"),
+    "variant": ("workbench.retrieval.variants", "workbench.retrieval.priors", "workbench.retrieval.second_model", "workbench.retrieval.notes.variants"),
     "reader": ("workbench.sources.readers",),
     "tier": ("workbench.matching.tiers",),
 }

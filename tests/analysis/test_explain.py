@@ -124,6 +124,13 @@ def test_the_stated_reason_is_the_one_whose_lifting_lets_the_row_in(docs, text, 
 
 @SETTINGS
 @given(documents(), queries, variants())
+def test_a_row_moved_to_where_it_stands_changes_nothing(docs, text, chosen):
+    for ranking in made_collection(docs).search(text, chosen).lists:
+        assert all(moved(ranking, point_id, rank) == ranking for point_id, rank in ranking.ranks().items())
+
+
+@SETTINGS
+@given(documents(), queries, variants())
 def test_of_a_ranked_row_each_list_that_lacks_it_is_explained(docs, text, chosen):
     collection = made_collection(docs)
     result = collection.search(text, chosen)
@@ -210,6 +217,7 @@ def test_a_result_of_another_content_is_refused():
 def test_every_reason_of_the_closed_list_is_produced_by_a_test_here():
     produced = {why.NOT_THERE, why.FILTERED, why.NOT_INDEXED, why.NO_TERM, why.CAP, why.LIMIT, why.FLOOR, why.OWN,
                 why.NO_WEIGHT, why.TWIN, why.PAGE}  # fmt: skip
+    produced |= {why.NOT_ASKED}  # by test_explain_notes
     assert produced == set(why.REASONS)
 
 

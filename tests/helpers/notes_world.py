@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from helpers.catalog_world import DIM, Bm25, made, unit_rows
 from workbench.retrieval.fusions import max_min
 from workbench.retrieval.notes.fusion_sql import fuse
+from workbench.retrieval.search import Collection
 from workbench.stores.catalog import Catalog
 from workbench.text import DEFAULT
 from workbench.types import Chunk, Facets, Query
@@ -75,6 +77,14 @@ class World:
 
     def catalog(self, directory: Path) -> Catalog:
         return made(directory, self.chunks, self.vectors)
+
+    def collection(self, directory: Path) -> Collection:
+        """The chunks as an opened collection: a real catalog, a double of the model, no points."""
+        manifest = SimpleNamespace(name="notes", content_hash="made of these notes", model={"sha256": "made"})
+        catalog = self.catalog(directory)
+        return Collection(SimpleNamespace(
+            manifest=manifest, catalog=catalog, embedder=FakeEmbedder(), tokenizer=DEFAULT, close=catalog.close,
+        ))  # fmt: skip
 
     def legs(
         self, text: str, admits: Callable[[Chunk], bool], k: int

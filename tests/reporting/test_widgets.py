@@ -203,6 +203,16 @@ def test_a_document_may_be_named_when_an_investigation_opens(tiny):
     made.bench.close()
 
 
+@pytest.mark.parametrize("asked_for", [{"variant": "notes_rrf"}, {"other": "notes_rrf"}])
+def test_a_variant_that_no_frozen_lists_answer_is_not_offered_and_is_refused_by_name(tiny, asked_for):
+    made = investigate("tiny", QUERY, first=3)
+    assert "adr_0172" in made._form.variant.options and not any("notes_" in str(o) for o in made._form.variant.options)
+    look = made.view
+    made.ask(**asked_for)
+    assert "notes_rrf is searched as a whole" in made.problem and made.view is look
+    made.bench.close()
+
+
 def test_an_incident_file_is_written_for_the_pinned_document(asked, opened, tmp_path):
     with pytest.raises(BadParameter, match="about a document"):
         asked.write_incident(tmp_path / "x.toml")

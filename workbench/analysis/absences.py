@@ -11,12 +11,14 @@ from workbench.retrieval.variant import Variant
 from workbench.types import PointId, Result
 
 NOT_THERE, FILTERED, NOT_INDEXED = "not in the collection", "filtered out", "not yet indexed"
+NOT_ASKED = "source type not asked for"
 NO_TERM, CAP, LIMIT, FLOOR = "holds no term", "candidate cap", "below the semantic limit", "below a floor"
 OWN, NO_WEIGHT, TWIN, PAGE = "not returned", "no list counts", "deduplicated", "beyond the page"
 
 REASONS = {
     NOT_THERE: "no point of the collection has this id",
     FILTERED: "a filter of the query does not admit it",
+    NOT_ASKED: "without a filter on source_type the notes search returns notes alone",
     NOT_INDEXED: "the catalog holds it and the engine of the points does not",
     NO_TERM: "it holds none of the query's terms, so the lexical channel cannot read it",
     CAP: "it holds terms, but the lexical channel's reading ended before it",
@@ -61,7 +63,7 @@ def absences(collection: Collection, result: Result, target: PointId) -> tuple[A
         return (Absence(TWIN, "page", f"point {stands} of the same entity stands for it at rank {place}", "distinct", 0),)
     for name, value in result.query.filters.items():
         if not collection.stores.catalog.admits(target, {name: value}):
-            return (Absence(FILTERED, "filters", f"the filter {name}={_shown(value)} does not admit it", name),)
+            return (filtered(name, value),)
     if not collection.stores.points.retrieve([target], fields=()):
         return (Absence(NOT_INDEXED, "points", f"{collection.stores.points.engine} has no such point; load it again"),)
     variant: Variant = result.evidence["variant"]
@@ -70,6 +72,12 @@ def absences(collection: Collection, result: Result, target: PointId) -> tuple[A
         knob, needed = (f"weight.{holding[0]}", 0) if variant.fusion.get("weights") else ("fusion", None)
         return (Absence(NO_WEIGHT, "fusion", f"it stands in {', '.join(holding)}; {variant.fusion} does not count that", knob, needed),)
     return channel_absences(collection, result, target)
+
+
+def filtered(name: str, value: object) -> Absence:
+    """That this filter does not admit it."""
+    shown = repr(value) if isinstance(value, str) else str(value)
+    return Absence(FILTERED, "filters", f"the filter {name}={shown} does not admit it", name)
 
 
 def channel_absences(collection: Collection, result: Result, target: PointId) -> tuple[Absence, ...]:
@@ -124,7 +132,3 @@ def _semantic(collection: Collection, result: Result, channel: Stage, target: Po
     if floor is not None and place.score < floor:
         found.append(Absence(FLOOR, name, f"its cosine is {place.score:.4f}, the floor {floor:g}", *to_lift[1], exact=True))
     return found
-
-
-def _shown(value: object) -> str:
-    return repr(value) if isinstance(value, str) else str(value)

@@ -12,6 +12,7 @@ from typing import Any
 
 from workbench.analysis.absences import NOT_THERE, Absence, absences, channel_absences, off_the_page
 from workbench.analysis.evidence import Evidence, evidence_of
+from workbench.analysis.notes_absences import leg_absences, notes_absences
 from workbench.errors import WorkbenchError
 from workbench.retrieval.search import Collection
 from workbench.retrieval.variant import Variant
@@ -70,13 +71,15 @@ def explain(collection: Collection, result: Result, target: PointId) -> Explanat
     except UnknownPoint:
         absent = Absence(NOT_THERE, "collection", f"no point has the id {target!r}")
         return Explanation(target, result.variant, None, None, False, absences=(absent,))
+    whole = not isinstance(result.evidence["variant"], Variant)
+    removed_by, lacks = (notes_absences, leg_absences) if whole else (absences, channel_absences)
     rank = result.rank_of(target)
     common = {
         "ranks": {r.name: p for r in result.lists if (p := r.ranks().get(target))},
         "evidence": evidence_of(collection, result, chunk),
     }
     if rank is None:
-        return Explanation(target, result.variant, None, None, False, absences=absences(collection, result, target), **common)
+        return Explanation(target, result.variant, None, None, False, absences=removed_by(collection, result, target), **common)
     fused = result.evidence["fused"]
     score = result.fused.scores[rank - 1]
     on_page = result.query.offset < rank <= result.query.offset + result.query.limit
@@ -84,7 +87,7 @@ def explain(collection: Collection, result: Result, target: PointId) -> Explanat
         target, result.variant, rank, score, on_page,
         scores={r.name: dict(zip(r.ids, r.scores, strict=True))[target] for r in result.lists if target in r.ranks()},
         contributions=fused.contributions[target], above=_above(result, target, rank), to_pass=_to_pass(result, target, rank),
-        absences=() if on_page else (off_the_page(result, rank),), missing=channel_absences(collection, result, target),
+        absences=() if on_page else (off_the_page(result, rank),), missing=lacks(collection, result, target),
         **common,
     )  # fmt: skip
 
@@ -107,9 +110,7 @@ def _to_pass(result: Result, target: PointId, rank: int) -> dict[str, int | None
     """
     if rank == 1:
         return {}
-    variant: Variant = result.evidence["variant"]
-    fusion = variant.stages(result.query.mode)[2]
-    rival = result.fused.ids[rank - 2]
+    fusion, rival = result.evidence["fusion"], result.fused.ids[rank - 2]
     return {r.name: _worst_rank(fusion, result.lists, r.name, target, rival) for r in result.lists}
 
 

@@ -14,6 +14,7 @@ from workbench.bm25 import K1, B, idf
 from workbench.errors import BadParameter, NotAvailable
 from workbench.retrieval.context import Context
 from workbench.retrieval.search import Collection, run, scope
+from workbench.retrieval.variant import composed
 from workbench.stores.points import Points
 from workbench.text import DEFAULT, Tokenizer
 from workbench.types import PointId, Query, Result
@@ -120,7 +121,7 @@ class Attached:
 
     def search(self, query: Query, variant: Any) -> Result:
         stores = _Stores(self.points, self._embedder, _PointsCatalog(self.points, self.size, self.average))
-        return run(Context(stores, scope(query)), query, variant, {}, with_chunks=False)  # type: ignore[arg-type]
+        return run(Context(stores, scope(query)), query, composed(variant), {}, with_chunks=False)  # type: ignore[arg-type]
 
     def vector(self, text: str) -> np.ndarray:
         return self._embedder.embed_query(text)

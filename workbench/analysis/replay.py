@@ -21,7 +21,7 @@ from workbench.analysis.metrics import mean
 from workbench.analysis.overlap import PAGE, first_difference, overlap_at, rbo
 from workbench.analysis.query_log import Log, Logged, read_log
 from workbench.analysis.replay_reasons import Reason, reasons_of
-from workbench.analysis.runs import PAYLOAD_ENGINES, search_seconds
+from workbench.analysis.runs import moved_bytes, search_seconds
 from workbench.errors import BadParameter, WorkbenchError
 from workbench.retrieval.priors import at_time
 from workbench.retrieval.search import Collection, open_collection
@@ -191,8 +191,7 @@ def _answer(collection: Collection, query: Logged, variant: Variant, first: int,
     except WorkbenchError as error:
         return Answer((), failed=str(error))
     spans = [s for s in result.spans if s.engine]
-    size = sum(s.bytes for s in spans if s.engine in PAYLOAD_ENGINES)
-    return Answer(_page(collection, result, first), search_seconds(result), len(spans), size)
+    return Answer(_page(collection, result, first), search_seconds(result), len(spans), moved_bytes(result.spans))
 
 
 def _page(collection: Collection, result: Result, first: int) -> tuple[str, ...]:

@@ -57,7 +57,8 @@ def _explain(
     """Explain why a document stands where it does, or is absent, and what would bring it into the first N.
 
     An absence is explained by the first limit or rule that removed it, with the number that would have let it in.
-    Each change is the smallest of one knob, found exactly and run before it is told.
+    Each change is the smallest of one knob, found exactly and run before it is told. The notes variants are searched as
+    a whole and have no such knobs: what would let a note in stands at its absence.
     """
     from workbench.analysis.counterfactual import counterfactuals
     from workbench.analysis.explain import explain
@@ -66,18 +67,21 @@ def _explain(
     from workbench.retrieval.frozen import freeze
     from workbench.retrieval.knobs import with_knobs
     from workbench.retrieval.search import open_collection
+    from workbench.retrieval.variant import Variant
     from workbench.types import Query
 
     query = Query(text, parse_filters(filter or []), first, mode=mode)  # type: ignore[arg-type]
+    chosen = with_knobs(variant, knob_values(turned or []), query.mode)
     with open_collection(name) as collection:
-        frozen = freeze(collection, query, with_knobs(variant, knob_values(turned or []), query.mode), depth)
-        result = frozen.replay(frozen.variant)
+        # Only stages can be frozen, and --judged turns their knobs.
+        frozen = freeze(collection, query, chosen, depth) if judged or isinstance(chosen, Variant) else None
+        result = frozen.replay(frozen.variant) if frozen else collection.search(query, chosen)
         wanted = resolve(collection, target, result)
         told = explain(collection, result, wanted)
-        answers = counterfactuals(frozen, wanted, first=first, mode=query.mode)
+        answers = counterfactuals(frozen, wanted, first=first, mode=query.mode) if frozen else ()
         named = [wanted, *(a.id for a in told.above[-1:]), *(m.id for c in answers for m in c.moves)]
         chunks = {c.id: c for c in collection.stores.catalog.chunks(list(dict.fromkeys(named)))}
-        effects = _effects(frozen, answers) if judged else ()
+        effects = _effects(frozen, answers) if judged and frozen else ()
     if as_json:
         print(json.dumps(plain(result, chunks[wanted], told, answers, effects), ensure_ascii=True))
         return
@@ -146,7 +150,8 @@ def _show(
     if told.rank and told.rank > 1:
         line(words.above_text(told))
         line(words.pass_text(told, name(result.fused.ids[told.rank - 2])))
-    console.print(Text(f"\nWhat would bring it into the first {first}", style="bold"))
+    if answers:
+        console.print(Text(f"\nWhat would bring it into the first {first}", style="bold"))
     of_knob: dict[str, list[Effect]] = {}
     for effect in effects:
         of_knob.setdefault(effect.knob, []).append(effect)

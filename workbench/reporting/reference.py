@@ -29,7 +29,7 @@ def variants_page() -> str:
         MADE, "", "# Variants", "",
         "A variant is a named composition: channels make lists, derived lists are added, one fusion ranks the rows. Name one"
         " with `--variant` or `variant=`; give its knobs with `variant(\"adr_0172\", cap=512)`. [search.md](search.md) shows how"
-        " to make one of your own.", "",
+        " to make one of your own. The notes variants are searched as a whole, as their document has them: [notes.md](notes.md).", "",
         *table(("variant", "what it is"), ((f"[`{n}`](#{n})", in_markdown(e.law)) for n, e in known.items())),
     ]  # fmt: skip
     for name, entry in known.items():

@@ -13,7 +13,7 @@ from typing import Any
 
 from workbench.retrieval.frozen_context import BeyondFrozen, Constants, FrozenContext
 from workbench.retrieval.search import Collection, run, scope
-from workbench.retrieval.variant import Variant, variant
+from workbench.retrieval.variant import Variant, composed
 from workbench.types import PointId, Query, Ranking, Result
 
 __all__ = ["DEPTH", "BeyondFrozen", "Frozen", "deepened", "freeze"]
@@ -46,7 +46,7 @@ class Frozen:
         q = self.query
         query = Query(q.text, dict(q.filters), page.get("limit", q.limit), page.get("offset", q.offset), page.get("mode", q.mode))
         ctx = FrozenContext(self.collection.stores, scope(query), frozen=self)
-        return run(ctx, query, variant(changed), self.collection.inputs, with_chunks=False)
+        return run(ctx, query, composed(changed), self.collection.inputs, with_chunks=False)
 
     @cached_property
     def own(self) -> dict[Any, Ranking]:
@@ -58,8 +58,11 @@ class Frozen:
 
 
 def freeze(collection: Collection, query: Query, spec: str | Variant, depth: int = DEPTH) -> Frozen:
-    """Retrieve once in hybrid mode, `depth` deep or as deep as the variant's own limits where they are deeper."""
-    chosen = variant(spec)
+    """Retrieve once in hybrid mode, `depth` deep or as deep as the variant's own limits where they are deeper.
+
+    Raises NotComposed for a variant that is searched as a whole.
+    """
+    chosen = composed(spec)
     hybrid = Query(query.text, dict(query.filters), query.limit, query.offset)
     deep = collection.search(hybrid, deepened(chosen, depth), with_chunks=False)
     read = [p.id for n in ("lexical", "semantic") if n in deep.evidence for p in deep.evidence[n].points]

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from workbench.errors import BadParameter
 from workbench.registry import Stage, entries, make
-from workbench.retrieval.variant import Variant, variant
+from workbench.retrieval.variant import AnyVariant, Variant, composed, variant
 from workbench.types import Mode
 
 WEIGHT = "weight."
@@ -38,9 +38,9 @@ class Knob:
     again: bool = False
 
 
-def knobs(spec: str | Variant, mode: Mode = "hybrid") -> dict[str, Knob]:
-    """The knobs that a variant has in a mode, by name, in the order of its stages."""
-    chosen = variant(spec)
+def knobs(spec: str | AnyVariant, mode: Mode = "hybrid") -> dict[str, Knob]:
+    """The knobs that a variant has in a mode, by name, in the order of its stages. Raises NotComposed."""
+    chosen = composed(spec)
     channels, derived, fusion = chosen.stages(mode)
     found: list[Knob] = []
     if chosen.lexical in channels and chosen.lexical is not None:
@@ -59,12 +59,13 @@ def knobs(spec: str | Variant, mode: Mode = "hybrid") -> dict[str, Knob]:
     return {k.name: k for k in found}
 
 
-def with_knobs(spec: str | Variant, turned: Mapping[str, Any], mode: Mode = "hybrid") -> Variant:
-    """The variant with these knobs turned; its name says how. Raises BadParameter for a knob that it lacks.
+def with_knobs(spec: str | AnyVariant, turned: Mapping[str, Any], mode: Mode = "hybrid") -> AnyVariant:
+    """The variant with these knobs turned; its name says how. Raises BadParameter for a knob that it lacks, NotComposed
+    for any knob of a variant that is searched as a whole.
 
     Stages are chosen first, so that a knob of the new fusion can be turned with it.
     """
-    base = made = variant(spec)
+    base = made = variant(spec) if not turned else composed(spec)
     first = [n for n in STRUCTURE if n in turned]
     for name in [*first, *(n for n in turned if n not in first)]:
         made = _turned(made, name, turned[name], mode)

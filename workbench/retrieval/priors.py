@@ -14,7 +14,7 @@ from workbench.errors import BadParameter
 from workbench.registry import Stage, make, register
 from workbench.retrieval.context import Context
 from workbench.retrieval.dates import recognise
-from workbench.retrieval.variant import Variant, variant
+from workbench.retrieval.variant import AnyVariant, Variant, variant
 from workbench.stores.moments import moment_of
 from workbench.types import Facets, PointId, Query, Ranking, point_order
 
@@ -120,8 +120,10 @@ def adr_0172_priors(
     return made.replace(name="adr_0172_priors", source="a prior of ours on ADR 0172")
 
 
-def at_time(chosen: Variant, now: str) -> Variant:
+def at_time(chosen: AnyVariant, now: str) -> AnyVariant:
     """The variant as it was at a moment: every stage that counts from the newest row counts from `now` instead."""
+    if not isinstance(chosen, Variant):
+        return chosen  # nothing of it counts time
     return chosen.replace(
         derived=tuple(s.replace(now=now) if s.get("now") == "" else s for s in chosen.derived),
         own=tuple(s.replace(now=now) if s.get("now") == "" else s for s in chosen.own),

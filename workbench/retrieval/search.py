@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from typing import Any
 
 from workbench.retrieval.context import Context
 from workbench.retrieval.distinct import distinct
-from workbench.retrieval.fusions import Fused
-from workbench.retrieval.variant import Variant, variant
+from workbench.retrieval.hits import hits
+from workbench.retrieval.variant import AnyVariant, Variant
+from workbench.retrieval.variant import variant as as_variant
 from workbench.stores.home import Stores, open_stores
-from workbench.types import Hit, PointId, Query, Ranking, Result, content_hash
+from workbench.types import Query, Result, content_hash
 
 DEFAULT_VARIANT = "adr_0172"
 
@@ -21,6 +23,9 @@ class Collection:
     def __init__(self, stores: Stores) -> None:
         self.stores = stores
         self.name = stores.manifest.name
+        self._kept: dict[Any, Any] = {}
+        self._closing = ExitStack()
+        self._closing.callback(stores.close)
 
     def __enter__(self) -> Collection:
         return self
@@ -29,7 +34,14 @@ class Collection:
         self.close()
 
     def close(self) -> None:
-        self.stores.close()
+        self._closing.close()
+
+    def kept(self, key: Any, opened: Callable[[], Any]) -> Any:
+        """What `opened` opens beside the two stores, once under its key, closed with the collection."""
+        if key not in self._kept:
+            self._kept[key] = made = opened()
+            self._closing.callback(made.close)
+        return self._kept[key]
 
     @property
     def inputs(self) -> dict[str, str]:
@@ -41,18 +53,21 @@ class Collection:
         }  # fmt: skip
 
     def search(
-        self, query: Query | str, variant: str | Variant = DEFAULT_VARIANT, *, with_chunks: bool = True,
+        self, query: Query | str, variant: str | AnyVariant = DEFAULT_VARIANT, *, with_chunks: bool = True,
         memo: dict[Any, Any] | None = None, **fields: Any,
     ) -> Result:  # fmt: skip
         """Run one search. `fields` are Query's (filters, limit, offset, mode) when `query` is a string.
 
         Pass the same `memo` to several variants of one query to run their common stages once. Chunks are read
-        for the page only.
+        for the page only. A variant that is searched as a whole shares nothing, and always reads its page.
         """
         if isinstance(query, str):
             query = Query(query, **fields)
+        chosen = as_variant(variant)
+        if not isinstance(chosen, Variant):
+            return chosen.search(self, query)
         ctx = Context(self.stores, scope(query), memo={} if memo is None else memo)
-        return run(ctx, query, variant, self.inputs, with_chunks=with_chunks)
+        return run(ctx, query, chosen, self.inputs, with_chunks=with_chunks)
 
 
 def open_collection(name: str) -> Collection:
@@ -60,7 +75,7 @@ def open_collection(name: str) -> Collection:
     return Collection(open_stores(name))
 
 
-def search(collection: str | Collection, text: str, *, variant: str | Variant = DEFAULT_VARIANT, **fields: Any) -> Result:
+def search(collection: str | Collection, text: str, *, variant: str | AnyVariant = DEFAULT_VARIANT, **fields: Any) -> Result:
     """Search a collection by name or as opened; `fields` are Query's filters, limit, offset and mode."""
     if isinstance(collection, Collection):
         return collection.search(text, variant, **fields)
@@ -74,10 +89,9 @@ def scope(query: Query) -> str:
 
 
 def run(
-    ctx: Context, query: Query, spec: str | Variant, inputs: Mapping[str, str], *, with_chunks: bool = True
+    ctx: Context, query: Query, chosen: Variant, inputs: Mapping[str, str], *, with_chunks: bool = True
 ) -> Result:
-    """The one path of every search: channels, derived lists, fusion, page."""
-    chosen = variant(spec)
+    """The path of every composed variant: channels, derived lists, fusion, page."""
     channels, derived, fusion = chosen.stages(query.mode)
     with ctx.trace.span("search", "search") as span:
         ctx.lists = tuple(ctx.rank(channel, query) for channel in channels)
@@ -96,25 +110,7 @@ def run(
         beyond = len(fused.ranking) - len(page)
         span.limit, span.dropped = (f"page {query.offset + 1}–{query.offset + query.limit}", beyond) if beyond else ("", 0)
     return Result(
-        query, chosen.name, _hits(query, page, fused, lists, chunks), fused.ranking, lists, tuple(ctx.trace.spans),
-        {**ctx.evidence, "terms": tuple(ctx.terms(query)), "variant": chosen, "fused": fused},
+        query, chosen.name, hits(query, page, fused, lists, chunks), fused.ranking, lists, tuple(ctx.trace.spans),
+        {**ctx.evidence, "terms": tuple(ctx.terms(query)), "variant": chosen, "fusion": fusion, "fused": fused},
         {**inputs, "variant": chosen.hash},
-    )  # fmt: skip
-
-
-def _hits(
-    query: Query, page: tuple[PointId, ...], fused: Fused, lists: tuple[Ranking, ...], chunks: Mapping[PointId, Any]
-) -> tuple[Hit, ...]:
-    ranks = {r.name: r.ranks() for r in lists}
-    scores = {r.name: dict(zip(r.ids, r.scores, strict=True)) for r in lists}
-    totals = fused.ranking.scores[query.offset :]
-    return tuple(
-        Hit(
-            rank, point_id, total,
-            tuple(n for n in ("lexical", "semantic") if point_id in ranks.get(n, {})),
-            {n: r[point_id] for n, r in ranks.items() if point_id in r},
-            {n: s[point_id] for n, s in scores.items() if point_id in s},
-            fused.contributions[point_id], chunks.get(point_id),
-        )
-        for rank, (point_id, total) in enumerate(zip(page, totals, strict=False), query.offset + 1)
     )  # fmt: skip

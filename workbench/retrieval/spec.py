@@ -14,7 +14,7 @@ from typing import Any
 from workbench.errors import BadParameter
 from workbench.registry import Stage, entries, make
 from workbench.retrieval.fusions import single
-from workbench.retrieval.variant import Variant, variant
+from workbench.retrieval.variant import AnyVariant, Variant, composed, variant
 
 FORM = "Write NAME, NAME(knob=value,…) or NAME+CHANNEL"
 OURS = "workbench.retrieval.channels"
@@ -54,12 +54,12 @@ def split(text: str, mark: str = ",") -> list[str]:
     return [p.strip() for p in (*pieces, text[start:])]
 
 
-def parse_all(text: str) -> tuple[Variant, ...]:
+def parse_all(text: str) -> tuple[AnyVariant, ...]:
     """The variants of a list with commas, each once. Raises BadParameter for two that bear one name."""
     return distinct_variants([parse(word) for word in split(text) if word])
 
 
-def distinct_variants(variants: Sequence[str | Variant]) -> tuple[Variant, ...]:
+def distinct_variants(variants: Sequence[str | AnyVariant]) -> tuple[AnyVariant, ...]:
     """The variants in their order. Raises BadParameter for none, and for a name that stands twice."""
     chosen = tuple(map(variant, variants))
     names = [v.name for v in chosen]
@@ -70,12 +70,12 @@ def distinct_variants(variants: Sequence[str | Variant]) -> tuple[Variant, ...]:
     return chosen
 
 
-def parse(text: str) -> Variant:
+def parse(text: str) -> AnyVariant:
     """The variant of a specification. Raises BadParameter that names the part which is wrong."""
     first, *others = (_part(piece) for piece in split(text, "+"))
     made, knobs = _base(first)
     for part in others:
-        made = extended(made, _stage(part))
+        made = extended(composed(made), _stage(part))
     if knobs:
         made = _chosen(made, knobs)
     return made.replace(name="+".join(map(str, (first, *others))))
@@ -94,7 +94,7 @@ def turned(base: Variant, knobs: dict[str, Any]) -> Variant:
         return made
 
 
-def recipe_at(base: Variant, now: str) -> str:
+def recipe_at(base: AnyVariant, now: str) -> str:
     """The recipe of `priors.at_time(base, now)`; the variant's own name where that is no recipe, or nothing counts time."""
     from workbench.retrieval.priors import at_time
 
@@ -136,13 +136,16 @@ def alone(stage: Stage) -> Variant:
     return Variant(stage.name, single(name=stage.get("name") or stage.name), own=(stage,), source="one list")
 
 
-def _base(part: Part) -> tuple[Variant, dict[str, Any]]:
+def _base(part: Part) -> tuple[AnyVariant, dict[str, Any]]:
     """The first part's variant, and those of its parameters that are knobs and no parameters of its making."""
     known = entries("variant")
     if part.name in known:
         given = dict(part.params)
         own = {k: v for k, v in given.items() if k in known[part.name].parameters}
-        return known[part.name].function(**own), {k: v for k, v in given.items() if k not in own}
+        made = known[part.name].function(**own)
+        if isinstance(made, Variant):
+            return made, {k: v for k, v in given.items() if k not in own}
+        return variant(part.name, **given), {}  # its parameters are all that can be set
     if part.name in entries("channel"):
         return alone(make("channel", part.name, dict(part.params))), {}
     raise BadParameter(f"unknown variant {part.name!r}", do=f"Known: {', '.join(sorted(known))}; {FORM}")

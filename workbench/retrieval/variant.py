@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench.errors import BadParameter
 from workbench.registry import Stage, entries, lookup
 from workbench.retrieval.fusions import single
-from workbench.types import Mode, content_hash
+from workbench.types import Mode, Query, Result, content_hash
+
+if TYPE_CHECKING:
+    from workbench.retrieval.search import Collection
+
+
+class NotComposed(BadParameter):
+    """The variant is searched as a whole, so there are no stages whose knobs could be turned over frozen lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +72,32 @@ class Variant:
         return replace(self, **changes)
 
 
-def variant(spec: str | Variant, **params: Any) -> Variant:
+class Whole(Protocol):
+    """A variant that is searched as a whole (one statement, one loop) and not stage by stage: the notes paths."""
+
+    name: str
+    source: str
+
+    @property
+    def hash(self) -> str: ...
+
+    def plan(self) -> str: ...
+
+    def replace(self, **changes: Any) -> Whole: ...
+
+    def search(self, collection: Collection, query: Query) -> Result: ...
+
+    def ends(self, collection: Collection, result: Result, row: tuple[str, str]) -> tuple[Any, ...]:
+        """What the end of each of its lists did to a row, (type, id), that the filters admit."""
+
+
+AnyVariant = Variant | Whole
+
+
+def variant(spec: str | AnyVariant, **params: Any) -> AnyVariant:
     """A registered variant by name with its knobs (`variant("adr_0172", cap=512)`), one written as `spec` has it
     (`variant("adr_0172(cap=512)+mine")`), or the one given."""
-    if isinstance(spec, Variant):
+    if not isinstance(spec, str):
         return spec
     if spec not in entries("variant") and not params:
         from workbench.retrieval.spec import parse
@@ -81,6 +110,17 @@ def variant(spec: str | Variant, **params: Any) -> Variant:
                 f"variant {spec!r} has no knob {given!r}", do=f"It has: {', '.join(entry.parameters) or 'none'}"
             )
     return entry.function(**params)
+
+
+def composed(spec: str | AnyVariant) -> Variant:
+    """The variant, where it is composed of stages. Raises NotComposed."""
+    chosen = variant(spec)
+    if isinstance(chosen, Variant):
+        return chosen
+    raise NotComposed(
+        f"{chosen.name} is searched as a whole, not stage by stage: it has no knobs over frozen lists and takes no further list",
+        do="Give its parameters in brackets, NAME(parameter=value): docs/variants.md lists them",
+    )
 
 
 def known() -> dict[str, str]:

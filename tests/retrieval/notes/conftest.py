@@ -15,6 +15,7 @@ from workbench.retrieval.notes.duck import DuckNotes
 from workbench.retrieval.notes.search import Notes
 from workbench.retrieval.notes.sqlite import SqliteNotes
 from workbench.retrieval.notes.sqlite_build import build_sqlite
+from workbench.retrieval.search import Collection
 from workbench.types import Chunk
 
 ENGINES = ("duckdb", "sqlite")
@@ -38,6 +39,13 @@ def engine_name(request: pytest.FixtureRequest) -> str:
 def notes_catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with World(notes()).catalog(tmp_path_factory.mktemp("notes")) as catalog:
         yield catalog.path
+
+
+@pytest.fixture(scope="session")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
+    """The world as an opened collection, so that variants find it; what they need is made beside its catalog."""
+    with World(notes()).collection(tmp_path_factory.mktemp("collection")) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from workbench.errors import WorkbenchError
 from workbench.reporting.widgets.controls import GRID
 from workbench.reporting.widgets.markup import shown
 from workbench.reporting.widgets.session import Session, filters_text
-from workbench.retrieval.variant import known
+from workbench.retrieval.variant import Variant, known, variant
 from workbench.types import MODES
 
 MOST_ROWS = 100
@@ -29,7 +29,8 @@ class Form:
         saved: Callable[[str], str],
     ) -> None:  # fmt: skip
         self._asked, self._quiet = asked, False
-        variants = list(dict.fromkeys([session.variant, *known()]))
+        # Knobs are answered from frozen lists, which only stages have.
+        variants = list(dict.fromkeys([session.variant, *(n for n in known() if isinstance(variant(n), Variant))]))
         self.query = w.Text(session.query, placeholder="What was asked? Any text, then Enter", continuous_update=False, layout={"width": "560px"})
         self.go = w.Button(description="Search", button_style="primary", layout={"width": "90px"})
         self.variant = w.Dropdown(options=variants, value=session.variant, description="variant", style=_LABEL, layout=_PLACE)

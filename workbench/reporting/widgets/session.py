@@ -11,7 +11,7 @@ from workbench.errors import BadParameter
 from workbench.retrieval.frozen import DEPTH
 from workbench.retrieval.knobs import STRUCTURE, Knob, knobs, with_knobs
 from workbench.retrieval.search import DEFAULT_VARIANT
-from workbench.retrieval.variant import Variant
+from workbench.retrieval.variant import Variant, composed
 from workbench.types import Mode, PointId, Query
 
 FIRST = 8
@@ -45,8 +45,8 @@ class Session:
 
     @property
     def chosen(self) -> Variant:
-        """The variant with its knobs turned. Raises BadParameter."""
-        return with_knobs(self.variant, self.knobs, self.mode)
+        """The variant with its knobs turned. Raises BadParameter, NotComposed."""
+        return composed(with_knobs(self.variant, self.knobs, self.mode))
 
     @property
     def panel(self) -> dict[str, Knob]:

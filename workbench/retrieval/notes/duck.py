@@ -9,7 +9,7 @@ from typing import Any
 from workbench.retrieval.notes import statement
 from workbench.retrieval.notes.file import NotesFile
 from workbench.retrieval.notes.layouts import TWO_TABLES, Layout
-from workbench.retrieval.notes.request import Ask, Found, Leg, Ranked, Shown
+from workbench.retrieval.notes.request import Ask, Found, Key, Leg, Ranked, Shown
 from workbench.stores.catalog_sql import K1, B
 from workbench.stores.sql_filters import where
 from workbench.text import STOP_LISTS, Tokenizer, well_formed
@@ -56,7 +56,13 @@ class DuckNotes:
         """See Engine."""
         return self._leg(ask, lexical=True), self._leg(ask, lexical=False)
 
-    def _leg(self, ask: Ask, *, lexical: bool) -> list[Leg]:
+    def place(self, ask: Ask, row: Key) -> tuple[Leg | None, Leg | None]:
+        """See Engine."""
+        found = (self._leg(ask.uncut, lexical=lexical, row=row) for lexical in (True, False))
+        fts, vec = (next(iter(leg), None) for leg in found)
+        return fts, vec
+
+    def _leg(self, ask: Ask, *, lexical: bool, row: Key | None = None) -> list[Leg]:
         admitted, given = where(ask.filters), _params(ask)
         if lexical:
             leg, names = statement.lexical_leg(self.layout, admitted.sql), ("terms", "k1", "b", "k_fts")
@@ -67,9 +73,11 @@ class DuckNotes:
         params = {n: given[n] for n in names}
         if names:
             params |= admitted.params
-        sql = f"SELECT point_id, score FROM ({leg}) JOIN {self.layout.chunk} USING (cid) ORDER BY score DESC, cid"
-        found = self.file.rows(sql, params)
-        return [Leg(point_id_of(i), rank, score) for rank, (i, score) in enumerate(found, 1)]
+        only = "true"
+        if row is not None:
+            only, params = "source_type = $type AND entity_id = $id", {**params, "type": row[0], "id": row[1]}
+        found = self.file.rows(statement.numbered(leg, self.layout.chunk, only), params)
+        return [Leg(point_id_of(i), *rest) for i, *rest in found]
 
     def page(self, rows: Sequence[Ranked], excerpt_chars: int, label_chars: int) -> list[Shown]:
         """See Engine."""

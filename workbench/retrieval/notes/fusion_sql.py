@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 
 from workbench.errors import BadParameter
 from workbench.registry import Stage
+from workbench.retrieval.notes.request import Key
 
-Key = tuple[str, str]
 Shares = Mapping[Key, tuple[float | None, float | None]]
 """Row to (full-text score over the best full-text score, cosine clamped at 0)."""
 

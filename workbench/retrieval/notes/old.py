@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.retrieval.notes import old_sql
-from workbench.retrieval.notes.duck import tokenizer_of
+from workbench.retrieval.notes.duck import point_id_of, tokenizer_of
 from workbench.retrieval.notes.file import NotesFile
 from workbench.retrieval.notes.old_constants import OLD, Exit, OldSettings, Switches
-from workbench.retrieval.notes.search import typed
+from workbench.retrieval.notes.request import EVERY, Key
+from workbench.retrieval.notes.search import check_hybrid, typed
 from workbench.retrieval.notes.window import Reading, Round, Window, candidate_window
 from workbench.retrieval.notes.wire import OUTSIDE, Crossing, Wire
 from workbench.stores.catalog_sql import K1, B
 from workbench.stores.sql_filters import Where, where
 from workbench.text import well_formed
-from workbench.types import Query
+from workbench.types import PointId, Query
 
 if TYPE_CHECKING:
     from workbench.stores.embedding import Embedder
 
 Ties = Literal["as found", "id"]
-Key = tuple[str, str]
 
 AS_IT_WAS = OldSettings()
 
 
 @dataclass(frozen=True, slots=True)
 class OldResult:
-    """`ranking` is all that was fused, best first, `keys` the page. `crossings` are all statements in order."""
+    """`ranking` is all that was fused, best first, `keys` the page; `legs` the rows that full text gave and those that
+    the loop admitted, with full-text score and similarity. `crossings` are all statements in order."""
 
     query: Query
     switches: Switches
@@ -39,6 +40,7 @@ class OldResult:
     rounds: tuple[Round, ...]
     exit: Exit
     crossings: tuple[Crossing, ...]
+    legs: tuple[tuple[tuple[Key, float], ...], tuple[tuple[Key, float], ...]]
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -93,16 +95,42 @@ class OldNotes:
         """
         if isinstance(query, str):
             query = Query(query, **fields)
+        check_hybrid(query)
         filters = typed(query.filters) if default_type else dict(query.filters)
         text = query.normalised
         run = _OldSearch(self, Wire(self.file, weigh), settings, switches, filters)
-        lexical = run.full_text([t for t in self.tokenizer.query_terms(text) if well_formed(t) == t])
+        lexical = run.full_text(self._terms(text))
         window = Window({}, (), Exit.EXHAUSTED)
         if text:
             run.vector = self.embedder.embed_query(text)
             window = candidate_window(run.read, settings, switches, filtered=run.filtered)
         ranking = run.fused(lexical, window.admitted, ties)
-        return OldResult(query, switches, ranking, window.rounds, window.exit, tuple(run.wire.crossings))
+        fts, vec = (tuple((run.keys[row], score) for row, score in leg.items()) for leg in (lexical, window.admitted))
+        return OldResult(query, switches, ranking, window.rounds, window.exit, tuple(run.wire.crossings), (fts, vec))
+
+    def full_text_place(self, query: Query, row: Key, settings: OldSettings = AS_IT_WAS) -> tuple[int, float] | None:
+        """A row's exact rank and score by full text among all that the filters admit; None where it holds no term."""
+        run = _OldSearch(self, Wire(self.file, weigh=True), replace(settings, candidate_limit=EVERY), OLD, typed(query.filters))
+        ranked = enumerate(run.full_text(self._terms(query.normalised)).items(), 1)
+        return next(((rank, score) for rank, (number, score) in ranked if run.keys[number] == row), None)
+
+    def first_chunks(self, rows: Sequence[Key]) -> dict[Key, PointId]:
+        """The first chunk of each row."""
+        sql = (
+            "SELECT source_type, entity_id, arg_min(point_id, cid) FROM chunk JOIN (SELECT unnest($types::VARCHAR[]) AS source_type,"
+            " unnest($ids::VARCHAR[]) AS entity_id) asked USING (source_type, entity_id) GROUP BY ALL"
+        )
+        found = self.file.rows(sql, {"types": [t for t, _ in rows], "ids": [i for _, i in rows]})
+        return {(kind, entity): point_id_of(point) for kind, entity, point in found}
+
+    def _terms(self, text: str) -> list[str]:
+        return [t for t in self.tokenizer.query_terms(text) if well_formed(t) == t]
+
+
+def ranked_by(filters: Mapping[str, Any], switches: Switches) -> dict[str, Any]:
+    """The filters that the vector query itself asks: a repository served one project, so that was always part of it."""
+    names = {"project"} | ({"source_type"} if switches.type_pushed else set())
+    return {n: v for n, v in filters.items() if n in names}
 
 
 class _OldSearch:
@@ -112,9 +140,7 @@ class _OldSearch:
         self.notes, self.wire, self.settings, self.switches = notes, wire, settings, switches
         self.vector: Any = None
         self.keys: dict[int, Key] = {}
-        # A repository served one project, so the project was always part of the vector query.
-        ranked = {"project"} | ({"source_type"} if switches.type_pushed else set())
-        self.pushed = where({n: v for n, v in filters.items() if n in ranked})
+        self.pushed = where(ranked_by(filters, switches))
         self.admitted = where(filters)
         self.filtered = bool(filters.keys() - {"project"})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from workbench.errors import BadParameter
@@ -19,6 +19,12 @@ Returns = Literal["itself", "note"]
 RETURNS: tuple[Returns, ...] = ("itself", "note")
 
 TIE_RULE = "score descending, then type, then id"
+
+Key = tuple[str, str]
+"""(type, id): what a row of the ranking is."""
+
+EVERY = 2**31 - 1
+"""A leg's k where nothing is to be cut: catalog ids have 32 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,10 @@ class Floors:
             if value is not None and not -1 <= value <= 1:
                 raise BadParameter(f"the floor {name} is {value}", do="A cosine lies within -1 to 1")
 
+    def of_unsupported(self, *, alone: bool) -> float | None:
+        """The floor of a row that full text does not support; `alone`: it supports none at all."""
+        return self.alone if alone and self.alone is not None else self.unsupported
+
 
 @dataclass(frozen=True, slots=True)
 class Ask:
@@ -56,6 +66,11 @@ class Ask:
     floors: Floors = Floors()
     returns: Returns = "itself"
     chunks: int = 1
+
+    @property
+    def uncut(self) -> Ask:
+        """The same with legs that nothing cuts."""
+        return replace(self, k_fts=EVERY, k_vec=EVERY, floors=Floors())
 
 
 class Ranked(NamedTuple):
@@ -91,16 +106,19 @@ class Shown(NamedTuple):
 
 
 class Leg(NamedTuple):
-    """A row of one leg at the trace level `lists`: chunk, 1-based rank, score."""
+    """A chunk of one leg at the trace level `lists`: its point, 1-based rank, score, and its key (type, entity, chunk index)."""
 
     point_id: PointId
     rank: int
     score: float
+    type: str
+    entity_id: str
+    chunk_index: int
 
 
 class Engine(Protocol):
     """A store that ranks in one statement and materialises late. Another one (Postgres with pgvector) stands
-    behind the same four functions."""
+    behind the same five functions."""
 
     name: str
     dim: int
@@ -114,6 +132,12 @@ class Engine(Protocol):
 
     def legs(self, ask: Ask) -> tuple[list[Leg], list[Leg]]:
         """The full-text and the vector leg of an ask, each score descending, then chunk."""
+
+    def place(self, ask: Ask, row: Key) -> tuple[Leg | None, Leg | None]:
+        """The best chunk of a row in each leg as if nothing cut it, neither k nor a floor; None where it is not in it.
+
+        Two exact queries over all that the filters admit, for an explanation.
+        """
 
     def page(self, rows: Sequence[Ranked], excerpt_chars: int, label_chars: int) -> list[Shown]:
         """The page's text in the order of the rows, cut in the engine."""

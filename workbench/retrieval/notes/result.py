@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from workbench.types import PointId, Query, Ranking, Span
@@ -56,7 +57,8 @@ class NotesSpan:
 
 @dataclass(frozen=True, slots=True)
 class NotesResult:
-    """`more` tells of a next page. `lists` are both legs by chunk where the trace level asked for them."""
+    """`more` tells of a next page. Where the trace level asked for them, `lists` are both legs by chunk, and `chunks`
+    the key (type, entity, chunk index) of each chunk in them."""
 
     query: Query
     hits: tuple[NoteHit, ...]
@@ -64,6 +66,7 @@ class NotesResult:
     span: NotesSpan
     spans: tuple[Span, ...]
     lists: tuple[Ranking, ...] = ()
+    chunks: Mapping[PointId, tuple[str, str, int]] = field(default_factory=dict)
 
     @property
     def keys(self) -> tuple[tuple[str, str], ...]:

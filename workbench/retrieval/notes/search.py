@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,11 +11,21 @@ from workbench.errors import BadParameter
 from workbench.registry import Stage
 from workbench.retrieval.fusions import max_min
 from workbench.retrieval.notes.budget import EXCERPT_CHUNKS, LABEL_CHARS, Budget
-from workbench.retrieval.notes.request import RETURNS, TIE_RULE, Ask, Engine, Floors, Ranked, Returns
+from workbench.retrieval.notes.request import (
+    RETURNS,
+    TIE_RULE,
+    Ask,
+    Engine,
+    Floors,
+    Key,
+    Leg,
+    Ranked,
+    Returns,
+)
 from workbench.retrieval.notes.rerank import Scorer, reranked
 from workbench.retrieval.notes.result import NoteHit, NotesResult, NotesSpan
 from workbench.trace import Trace, payload_bytes
-from workbench.types import SOURCE_TYPES, Query, Ranking, content_hash
+from workbench.types import SOURCE_TYPES, PointId, Query, Ranking, content_hash
 
 if TYPE_CHECKING:
     from workbench.retrieval.search import Collection
@@ -87,10 +97,18 @@ class Notes:
         trace = Trace()
         with trace.span("search", "search") as span:
             ask = self._ask(query, plan, rerank is not None, trace)
-            result = _run(self.engine, query, ask, plan, rerank, lists, trace)
+            result = _run(self.engine, query, ask, plan, rerank, trace)
             span.rows, span.bytes = len(result.hits), result.span.bytes
-        seconds = trace.spans[-1].seconds
-        return replace(result, span=replace(result.span, seconds=seconds), spans=tuple(trace.spans))
+        told = replace(result.span, seconds=trace.spans[-1].seconds)
+        if lists:
+            legs, chunks = _lists(self.engine, ask, trace)
+            result = replace(result, lists=legs, chunks=chunks)
+            told = replace(told, bytes_lists=trace.spans[-1].bytes)
+        return replace(result, span=told, spans=tuple(trace.spans))
+
+    def place(self, query: Query, row: Key, filters: Mapping[str, Any]) -> tuple[Leg | None, Leg | None]:
+        """The best chunk of a row in each leg as if nothing cut it, among all that the filters admit (see Engine)."""
+        return self.engine.place(replace(self._ask(query, Plan(), False, Trace()), filters=filters), row)
 
     def _ask(self, query: Query, plan: Plan, reranks: bool, trace: Trace) -> Ask:
         text, vector = query.normalised, None
@@ -118,17 +136,22 @@ def typed(filters: Any) -> dict[str, Any]:
     return given
 
 
-def _check(query: Query, budget: Budget) -> None:
+def check_hybrid(query: Query) -> None:
+    """Raises BadParameter for another mode: each path is both legs."""
     if query.mode != "hybrid":
         raise BadParameter(f"the notes search is hybrid, not {query.mode}", do="Use a variant for one channel alone")
+
+
+def _check(query: Query, budget: Budget) -> None:
+    check_hybrid(query)
     if query.limit > budget.page_rows:
         raise BadParameter(
-            f"a page of {query.limit} rows exceeds the budget of {budget.page_rows}", do="Give a Budget with more page_rows"
+            f"a page of {query.limit} rows exceeds the budget of {budget.page_rows}", do="Ask for fewer, or give more page_rows"
         )
 
 
 def _run(
-    engine: Engine, query: Query, ask: Ask, plan: Plan, rerank: Scorer | None, lists: bool, trace: Trace
+    engine: Engine, query: Query, ask: Ask, plan: Plan, rerank: Scorer | None, trace: Trace
 ) -> NotesResult:
     budget, end = plan.budget, query.offset + query.limit
     with trace.span("rank", "sql", engine.name) as span:
@@ -155,23 +178,23 @@ def _run(
         NoteHit(rank, row.type, row.id, row.score, s.point_id, s.title, s.path, s.note_type, s.excerpt, reranked=score)
         for rank, ((row, score), s) in enumerate(zip(page, shown, strict=True), query.offset + 1)
     )
-    legs = _lists(engine, ask, trace) if lists else ()
-    told = NotesSpan(
-        ask.k_fts, ask.k_vec, found.fts + found.vec, len(hits), ids, text, read,
-        sum(s.bytes for s in trace.spans if s.stage == "lists"), 0.0,
-    )  # fmt: skip
-    return NotesResult(query, hits, ask.first + len(found.rows) > end, told, (), legs)
+    told = NotesSpan(ask.k_fts, ask.k_vec, found.fts + found.vec, len(hits), ids, text, read, bytes_lists=0, seconds=0.0)
+    return NotesResult(query, hits, ask.first + len(found.rows) > end, told, ())
 
 
-def _lists(engine: Engine, ask: Ask, trace: Trace) -> tuple[Ranking, ...]:
+def _lists(engine: Engine, ask: Ask, trace: Trace) -> tuple[tuple[Ranking, ...], dict[PointId, tuple[str, str, int]]]:
     with trace.span("lists", "sql", engine.name) as span:
         legs: Sequence = engine.legs(ask)
         span.rows = sum(map(len, legs))
         span.bytes = sum(payload_bytes(list(row)) for leg in legs for row in leg)
-    return tuple(
+        caps = zip(("k_fts", "k_vec"), (ask.k_fts, ask.k_vec), legs, strict=True)
+        if full := [f"{name} {k:,}" for name, k, leg in caps if len(leg) == k]:
+            span.limit, span.dropped = ", ".join(full), None
+    rankings = tuple(
         Ranking(name, tuple(r.point_id for r in leg), tuple(r.score for r in leg), "score descending, then point id ascending")
         for name, leg in zip(("lexical", "semantic"), legs, strict=True)
     )
+    return rankings, {r.point_id: (r.type, r.entity_id, r.chunk_index) for leg in legs for r in leg}
 
 
-__all__ = ["DEFAULT_TYPES", "TIE_RULE", "Notes", "Plan", "typed"]
+__all__ = ["DEFAULT_TYPES", "TIE_RULE", "Notes", "Plan", "check_hybrid", "typed"]

@@ -14,16 +14,18 @@ from typing import Any
 from workbench.errors import NotAvailable
 from workbench.retrieval.notes.duck import EXCERPT_MARK, point_id_of, tokenizer_of
 from workbench.retrieval.notes.fusion_sql import double, fused_sql
-from workbench.retrieval.notes.request import Ask, Found, Leg, Ranked, Shown
+from workbench.retrieval.notes.request import Ask, Found, Key, Leg, Ranked, Shown
 from workbench.retrieval.notes.sqlite_filters import Clause, pushed, where
 from workbench.retrieval.notes.sqlite_open import K_MOST, connect
-from workbench.retrieval.notes.statement import NOTE_KEY, supported
+from workbench.retrieval.notes.statement import NOTE_KEY, numbered, supported
 from workbench.text import well_formed
 
 OVERFETCH = 4
 """Candidates for each row wanted where a filter cannot be pushed down: 4 × k, once, no retry (the document, 2)."""
 CHUNKS = 3
 
+_NOTHING: tuple[str, dict[str, Any]] = ("SELECT NULL AS cid, NULL AS score WHERE 0", {})
+"""A leg that was not asked."""
 _BEST = "max(coalesce(fs, 0e0), coalesce(vs, 0e0))"
 
 
@@ -58,12 +60,19 @@ class SqliteNotes:
 
     def legs(self, ask: Ask) -> tuple[list[Leg], list[Leg]]:
         """See Engine."""
-        out = []
-        for leg, params in (self._lexical(ask), self._vector(ask)):
-            sql = f"SELECT point_id, score FROM ({leg}) leg JOIN chunk USING (cid) ORDER BY score DESC, cid"
-            found = self.con.execute(sql, params).fetchall()
-            out.append([Leg(point_id_of(i), rank, score) for rank, (i, score) in enumerate(found, 1)])
-        return out[0], out[1]
+        return self._leg(*self._lexical(ask)), self._leg(*self._vector(ask))
+
+    def place(self, ask: Ask, row: Key) -> tuple[Leg | None, Leg | None]:
+        """See Engine."""
+        legs = self._lexical(ask.uncut), _NOTHING if ask.vector is None else _compared(ask)
+        fts, vec = (next(iter(self._leg(*leg, row)), None) for leg in legs)
+        return fts, vec
+
+    def _leg(self, leg: str, params: dict[str, Any], row: Key | None = None) -> list[Leg]:
+        only = "1"
+        if row is not None:
+            only, params = "source_type = :type AND entity_id = :id", {**params, "type": row[0], "id": row[1]}
+        return [Leg(point_id_of(i), *rest) for i, *rest in self.con.execute(numbered(leg, "chunk", only), params)]
 
     def page(self, rows: Sequence[Ranked], excerpt_chars: int, label_chars: int) -> list[Shown]:
         """See Engine."""
@@ -111,7 +120,7 @@ class SqliteNotes:
         """(cid, score) of the k_fts best chunks: FTS5 first, its rows then looked at."""
         terms = [t for t in ask.terms if well_formed(t) == t]
         if not terms:
-            return "SELECT NULL AS cid, NULL AS score WHERE 0", {}
+            return _NOTHING
         admitted = where(ask.filters)
         sql = (
             "SELECT fts.rowid AS cid, -bm25(fts) AS score FROM fts CROSS JOIN chunk ON chunk.cid = fts.rowid"
@@ -122,7 +131,7 @@ class SqliteNotes:
     def _vector(self, ask: Ask) -> tuple[str, dict[str, Any]]:
         """(cid, score) of the k_vec nearest chunks. A filter that vec0 cannot hold is asked of overfetch × k of them."""
         if ask.vector is None:
-            return "SELECT NULL AS cid, NULL AS score WHERE 0", {}
+            return _NOTHING
         inside, whole = pushed(ask.filters)
         if whole:
             near, params = _inside(ask, min(ask.k_vec, K_MOST), inside)

@@ -29,6 +29,15 @@ def vector_leg(layout: Layout, dim: int, where: str, floors: Floors, *, asked: b
     return leg if floors.every is None else f"SELECT * FROM ({leg}) WHERE score >= {double(floors.every)}"
 
 
+def numbered(leg: str, chunk: str, only: str = "true") -> str:
+    """A leg's chunks as `Leg` has them, best first; `only` keeps some of them, at the ranks that they have among all."""
+    return (
+        "SELECT point_id, place, score, source_type, entity_id, chunk_index"
+        f" FROM (SELECT cid, score, row_number() OVER (ORDER BY {_ORDER}) AS place FROM ({leg}) leg) placed"
+        f" JOIN {chunk} USING (cid) WHERE {only} ORDER BY place"
+    )
+
+
 def ranking(ask: Ask, layout: Layout, dim: int, where: str) -> str:
     """Rows first … last of the fused ranking: (type, id, score, chunks, fts, vec).
 

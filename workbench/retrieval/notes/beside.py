@@ -1,0 +1,42 @@
+"""Files that a notes path needs beside a collection's catalog, made when they are first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.retrieval.notes.old_store import build_old
+from workbench.retrieval.notes.sqlite_build import build_sqlite
+from workbench.stores.file_lock import exclusive
+from workbench.stores.storage_errors import storage_errors
+
+if TYPE_CHECKING:
+    from workbench.retrieval.search import Collection
+
+WAIT = 600.0
+"""Seconds that a search waits for another one that makes the same file: at 373,000 chunks it takes minutes."""
+
+
+def old_schema(collection: Collection) -> Path:
+    """The old path's schema (see build_old)."""
+    return _made(collection, "old.duckdb", build_old)
+
+
+def sqlite_file(collection: Collection) -> Path:
+    """The collection as one SQLite file (see build_sqlite)."""
+    return _made(collection, "sqlite", build_sqlite)
+
+
+def _made(collection: Collection, ending: str, build: Callable[[Path, Path], None]) -> Path:
+    """The file beside the catalog, named by the content that it was made of; it goes when its generation does.
+
+    Raises Locked, StorageError, and what `build` does.
+    """
+    catalog = Path(collection.stores.catalog.path)
+    path = catalog.with_name(f"notes-{collection.inputs['content'][:12]}.{ending}")
+    if not path.is_file():
+        with exclusive(path, f"making {path.name}", wait=WAIT), storage_errors(path):
+            if not path.is_file():
+                build(catalog, path)
+    return path
