@@ -58,7 +58,7 @@ def test_shared_stages_run_once_a_query(tiny, monkeypatch):
 
     calls = []
     nearest = Context.nearest
-    monkeypatch.setattr(Context, "nearest", lambda self, query, limit: calls.append(query.text) or nearest(self, query, limit))
+    monkeypatch.setattr(Context, "nearest", lambda self, query, *rest: calls.append(query.text) or nearest(self, query, *rest))
     compare_variants(tiny, ["adr_0172", "adr_0005", "two_lists", "adr_0172(k=1)"], resamples=99, differing=0)
     assert len(calls) == 3
 

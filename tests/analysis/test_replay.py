@@ -136,7 +136,7 @@ def test_stages_that_variants_share_run_once_a_query(collection, monkeypatch):
 
     calls = []
     nearest = Context.nearest
-    monkeypatch.setattr(Context, "nearest", lambda self, query, limit: calls.append(query.text) or nearest(self, query, limit))
+    monkeypatch.setattr(Context, "nearest", lambda self, query, *rest: calls.append(query.text) or nearest(self, query, *rest))
     replay(collection, log_of(Logged(1, "tea"), Logged(2, "ferry")), ["adr_0172", "adr_0005", "two_lists"], explained=0)
     assert calls == ["tea", "ferry"]
 

@@ -61,7 +61,7 @@ def growth(run: Run) -> Measured:
 
 
 def _at(at: Project, *, share: float, parts: int = 1) -> dict[str, Any]:
-    with TemporaryDirectory(dir=home() / "notes") as work:
+    with TemporaryDirectory(dir=home()) as work:
         catalog = Path(at.collection.stores.catalog.path)
         if share < 1 or parts > 1:
             cut_catalog(catalog, Path(work) / "cut.duckdb", share=share, parts=parts)
@@ -88,7 +88,7 @@ def layouts(run: Run) -> Measured:
     catalog = Path(at.collection.stores.catalog.path)
     value: dict[str, Any] = {}
     ms: dict[str, dict[str, float]] = {}
-    with TemporaryDirectory(dir=home() / "notes") as work:
+    with TemporaryDirectory(dir=home()) as work:
         opened = {}
         for layout in LAYOUTS:
             path = Path(work) / f"{layout.name.replace(' ', '-')}.duckdb"

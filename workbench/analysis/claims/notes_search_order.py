@@ -38,7 +38,7 @@ TIED_NOTES = 60
 def same_order(run: Run) -> Measured:
     """B10: both paths over a project that the old one reads to its end; then with the caps, and with its own ranked unit."""
     at = project(run, LARGE)
-    with TemporaryDirectory(dir=home() / "notes") as work:
+    with TemporaryDirectory(dir=home()) as work:
         catalog, old_file = Path(work) / "cut.duckdb", Path(work) / "old.duckdb"
         cut_catalog(Path(at.collection.stores.catalog.path), catalog, share=min(1.0, EXHAUSTIVE_NOTES / at.notes))
         build_old(catalog, old_file)

@@ -38,7 +38,7 @@ FILTERS = {
 def bounded_overfetch(run: Run) -> Measured:
     """B19: recall of 4 × k against the exact filtered search, one round, by selectivity and by factor."""
     at = project(run, LARGE)
-    with TemporaryDirectory(dir=home() / "notes") as work:
+    with TemporaryDirectory(dir=home()) as work:
         catalog = Path(at.collection.stores.catalog.path)
         if full_size(run):
             cut_catalog(catalog, Path(work) / "cut.duckdb", share=SHARE)

@@ -12,14 +12,14 @@ import numpy as np
 
 from workbench.analysis.claims.subjects import INCIDENTS, full_size, loaded, size_of
 from workbench.analysis.run import Run
+from workbench.retrieval.notes.beside import old_schema
 from workbench.retrieval.notes.duck import DuckNotes
 from workbench.retrieval.notes.old import OldNotes, OldResult
 from workbench.retrieval.notes.old_constants import OLD, PAGE_ROWS, Switches
-from workbench.retrieval.notes.old_store import build_old
 from workbench.retrieval.notes.result import NotesResult
 from workbench.retrieval.notes.search import Notes
 from workbench.retrieval.search import Collection
-from workbench.settings import home, project_root
+from workbench.settings import project_root
 from workbench.sources.source import JudgedQuery
 from workbench.types import Query
 
@@ -77,12 +77,8 @@ def _opened(run: Run, name: str) -> Project:
     options = {"project": name} | ({"notes": notes} if notes else {})
     collection = loaded(run, label, str(project_root() / INCIDENTS / f"{FILE}.toml"), **options)
     catalog = Path(collection.stores.catalog.path)
-    old_file = home() / "notes" / f"{label}-{collection.inputs['content'][:12]}.old.duckdb"
-    if not old_file.is_file():
-        old_file.parent.mkdir(parents=True, exist_ok=True)
-        build_old(catalog, old_file)
     embedder = Remembering(collection.stores.embedder)
-    old = OldNotes(catalog, old_file, embedder)
+    old = OldNotes(catalog, old_schema(collection), embedder)
     sql = "SELECT count(*), sum(length(content_snippet)), sum(content_bytes) FROM old.search_index WHERE source_type = 'entity'"
     ((count, characters, text_bytes),) = old.file.rows(sql)
     return Project(name, collection, Notes(DuckNotes.open(catalog), embedder), old, count, characters, text_bytes)
