@@ -8,6 +8,7 @@ from typing import Any
 from workbench.analysis.claims import notes_search_judged
 from workbench.analysis.claims.notes_search_bytes import LIMIT
 from workbench.analysis.run import Run
+from workbench.analysis.verdict import HOLDS
 from workbench.reporting import notes_charts
 
 
@@ -113,5 +114,9 @@ def _answers(run: Run) -> list[str]:
     if isinstance(observations.measured, dict):
         found = observations.measured["success_at_8"]
         told.append(f"Observation chunks? Found in the first 8 {found['with']:.3f} with and {found['without']:.3f} without them.")
-    told += [f"{what} {run.row(c).verdict}." for c, what in (("B13", "One table or two?"), ("B14", "A weak-match floor that refuses half and loses 5 %?"))]
+    faster, floor = run.row("B13"), run.row("B14")
+    told.append("One table or two? " + ("One is faster." if faster.verdict == HOLDS else f"{faster.verdict.capitalize()}."))
+    if isinstance(floor.measured, dict):
+        found = "There is one" if floor.measured["a_floor_refuses_half_and_loses_5_percent"] else "None of those swept"
+        told.append(f"A weak-match floor that refuses half of the wrong rows and loses 5 % of the right ones? {found}.")
     return told
