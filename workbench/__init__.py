@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 
 _LAZY = {
     "load": "workbench.stores.loader",
+    "update": "workbench.stores.update",
     "collections": "workbench.stores.home",
     "open_collection": "workbench.retrieval.search",
     "search": "workbench.retrieval.search",

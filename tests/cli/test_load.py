@@ -147,12 +147,12 @@ def test_a_servers_password_is_not_shown(home: Path) -> None:
 
     from helpers.made_sources import chunks_of, source_of
 
-    from workbench.cli.load import _plain
+    from workbench.cli.load import plain_manifest
     from workbench.stores.loader import load
 
     manifest = load(source_of(chunks_of("tea")), name="c", progress=False)
     with_server = replace(manifest, engines={"qdrant": {"version": "1", "url": "http://me:secret@host:6333"}})
-    assert _plain(with_server)["engines"]["qdrant"]["url"] == "http://host:6333"
+    assert plain_manifest(with_server)["engines"]["qdrant"]["url"] == "http://host:6333"
 
 
 def test_ctrl_c_ends_with_130_one_line_and_the_earlier_collection(home: Path, tiny_source: Path, tmp_path: Path, run) -> None:

@@ -82,8 +82,8 @@ class QdrantDouble:
 
     @property
     def writes(self) -> list[tuple[str, str, Any]]:
-        """The requests that change something: all but GET, and POST to points, which reads."""
-        return [r for r in self.requests if r[0] in WRITES]
+        """The requests that change something: all but GET, and POST to points, which reads but where it deletes."""
+        return [r for r in self.requests if r[0] in WRITES or r[1].endswith("/points/delete")]
 
     def answer(self, method: str, path: str, body: Any, key: str) -> Any:
         """The result of one request. Raises Refused."""
@@ -146,6 +146,8 @@ class QdrantDouble:
                 at.schema[body["field_name"]] = body["field_schema"]
             case ["PUT", "points"]:
                 at.shard.update(edge.UpdateOperation.upsert_points([point(p) for p in _points(body)]))
+            case ["POST", "points", "delete"]:
+                at.shard.update(edge.UpdateOperation.delete_points(body["points"]))
             case ["POST", "points"]:
                 asked = [selector(body.get("with_payload", True)), body.get("with_vector", False)]
                 return [record(r) for r in at.shard.retrieve(body["ids"], *asked)]

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.made_sources import chunks_of, numbered, source_of
+from helpers.whole_state import snapshot
 
 from workbench.errors import BadParameter, WorkbenchError
 from workbench.sources.source import JudgedQuery, Qrel, SourceError
@@ -23,15 +24,6 @@ from workbench.text import Tokenizer
 from workbench.types import Chunk
 
 UUID = "0b85ed4a-0000-4000-8000-00000000000a"
-
-
-def snapshot(root: Path) -> dict[str, tuple[int, int, bytes]]:
-    """Every file below a directory: inode, time of change and content; locks and the cache apart."""
-    return {
-        p.relative_to(root).as_posix(): (p.stat().st_ino, p.stat().st_mtime_ns, p.read_bytes())
-        for p in sorted(root.rglob("*"))
-        if p.is_file() and p.suffix != ".lock" and not p.name.startswith("embeddings")
-    }
 
 
 def texts_in(name: str) -> list[str]:

@@ -23,17 +23,6 @@ from workbench.stores.points import ALSO
 TEXTS = ("green tea", "the ferry leaves at nine", "a crane stands still")
 
 
-@pytest.fixture
-def other(tmp_path: Path) -> str:
-    """Another model, by its directory: the packaged one with the mean of its tokens and with prefixes."""
-    directory = Path(shutil.copytree(locate_packaged(PACKAGED_EMBEDDER).directory, tmp_path / "model"))
-    (directory / "1_Pooling").mkdir()
-    (directory / "1_Pooling" / "config.json").write_text('{"pooling_mode_mean_tokens": true}')
-    prompts = {"prompts": {"query": "query: ", "document": "passage: "}}
-    (directory / "config_sentence_transformers.json").write_text(json.dumps(prompts))
-    return str(directory)
-
-
 def test_both_models_are_recorded_and_both_stores_hold_each_ones_vectors(home: Path, other: str) -> None:
     manifest = load(source_of(chunks_of(*TEXTS)), name="c", also=other, progress=False)
     first, second = find_model(), find_model(other)

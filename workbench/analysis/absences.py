@@ -8,6 +8,7 @@ from workbench.analysis.true_rank import lexical_rank, semantic_rank
 from workbench.registry import Stage
 from workbench.retrieval.search import Collection
 from workbench.retrieval.variant import Variant
+from workbench.stores.waiting import WaitingDocument
 from workbench.types import PointId, Result
 
 NOT_THERE, FILTERED, NOT_INDEXED = "not in the collection", "filtered out", "not yet indexed"
@@ -19,7 +20,7 @@ REASONS = {
     NOT_THERE: "no point of the collection has this id",
     FILTERED: "a filter of the query does not admit it",
     NOT_ASKED: "without a filter on source_type the notes search returns notes alone",
-    NOT_INDEXED: "the catalog holds it and the engine of the points does not",
+    NOT_INDEXED: "it waits for the next update, in the journal or to be sent to the server",
     NO_TERM: "it holds none of the query's terms, so the lexical channel cannot read it",
     CAP: "it holds terms, but the lexical channel's reading ended before it",
     LIMIT: "it is further from the query than the last row that the semantic channel holds",
@@ -65,13 +66,20 @@ def absences(collection: Collection, result: Result, target: PointId) -> tuple[A
         if not collection.stores.catalog.admits(target, {name: value}):
             return (filtered(name, value),)
     if not collection.stores.points.retrieve([target], fields=()):
-        return (Absence(NOT_INDEXED, "points", f"{collection.stores.points.engine} has no such point; load it again"),)
+        lacks = f"{collection.stores.points.engine} does not have it yet; what would let it in: workbench update {collection.name}"
+        return (Absence(NOT_INDEXED, "points", lacks),)
     variant: Variant = result.evidence["variant"]
     holding = [r.name for r in result.lists if target in r.ids]
     if holding:
         knob, needed = (f"weight.{holding[0]}", 0) if variant.fusion.get("weights") else ("fusion", None)
         return (Absence(NO_WEIGHT, "fusion", f"it stands in {', '.join(holding)}; {variant.fusion} does not count that", knob, needed),)
     return channel_absences(collection, result, target)
+
+
+def not_indexed(collection: Collection, document: WaitingDocument) -> Absence:
+    """That it is in the journal alone."""
+    detail = f"it waits to be {document.change}; what would let it in: workbench update {collection.name}"
+    return Absence(NOT_INDEXED, "journal", detail)
 
 
 def filtered(name: str, value: object) -> Absence:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 from uuid import UUID
 
+from workbench.analysis.absences import Absence, not_indexed
 from workbench.errors import BadParameter
 from workbench.retrieval.search import Collection
 from workbench.stores.catalog_errors import UnknownPoint
+from workbench.stores.waiting import WaitingDocument, waiting_documents
 from workbench.text import well_formed
 from workbench.types import PointId, Result, point_order
 
@@ -23,6 +25,14 @@ _FIELDS = "point_id, entity_id, chunk_index, title"
 
 class NoSuchTarget(BadParameter):
     """Nothing of the collection is named so; says what is near."""
+
+
+class NotYetIndexed(NoSuchTarget):
+    """What is named waits to be indexed, so that no point stands for it yet."""
+
+    def __init__(self, document: WaitingDocument, absence: Absence) -> None:
+        self.document, self.absence = document, absence
+        super().__init__(f"{document.entity_id!r} is {absence.reason}: {absence.detail}")
 
 
 class AmbiguousTarget(BadParameter):
@@ -45,7 +55,7 @@ def resolve(collection: Collection, text: str, result: Result | None = None) -> 
     """The one point that a text names: `point:ID`, `entity:ID`, `title:TEXT`, or without a prefix whichever fits.
 
     Titles are compared whole, in the case they are written in. With a result, of an entity's several chunks it is the
-    one that ranks best there, the first one where none is ranked. Raises NoSuchTarget, AmbiguousTarget.
+    one that ranks best there, the first one where none is ranked. Raises NoSuchTarget, NotYetIndexed, AmbiguousTarget.
     """
     way, _, rest = text.partition(":")
     ways = (way,) if way in WAYS and rest else WAYS
@@ -56,12 +66,20 @@ def resolve(collection: Collection, text: str, result: Result | None = None) -> 
     if len(found) == 1:
         return next(iter(found))
     if not found:
+        waits = waiting_of(collection, well_formed(wanted))
+        if waits is not None:
+            raise NotYetIndexed(waits, not_indexed(collection, waits))
         near = _near(collection, well_formed(wanted))
         raise NoSuchTarget(f"nothing is named {wanted!r}", do=f"Near it: {_listed(near)}" if near else "Give an id, an entity's id or a whole title")
     if result is not None and len({c.entity for c in found.values()}) == 1:
         ranks = result.fused.ranks()
         return min(found, key=lambda i: (ranks.get(i, len(ranks) + 1), found[i].chunk, point_order(i)))
     raise AmbiguousTarget(f"{wanted!r} names {len(found)} points", do=f"Name one of {_listed(list(found.values()))}")
+
+
+def waiting_of(collection: Collection, named: str) -> WaitingDocument | None:
+    """The first document that waits to be indexed under this entity id or whole title."""
+    return next(iter(waiting_documents(collection.stores.catalog.path.parent, named)), None)
 
 
 def _points(collection: Collection, text: str) -> list[Candidate]:

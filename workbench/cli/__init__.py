@@ -9,7 +9,7 @@ from importlib import import_module
 import typer
 
 INTERRUPTED = 130  # 128 + SIGINT, as a shell has it
-TOPICS = ("load", "replica", "capture", "search", "explain", "compare", "tune", "replay", "agreement", "reproduce", "record", "docs", "matching")
+TOPICS = ("load", "update", "replica", "capture", "search", "explain", "compare", "tune", "replay", "agreement", "reproduce", "record", "docs", "matching")
 
 app = typer.Typer(
     name="workbench", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from workbench.analysis.counterfactual import Counterfactual
     from workbench.analysis.explain import Explanation
     from workbench.analysis.judged_effect import Effect
+    from workbench.analysis.targets import NotYetIndexed
     from workbench.retrieval.frozen import Frozen
     from workbench.types import Chunk, Result
 
@@ -62,7 +63,7 @@ def _explain(
     """
     from workbench.analysis.counterfactual import counterfactuals
     from workbench.analysis.explain import explain
-    from workbench.analysis.targets import resolve
+    from workbench.analysis.targets import NotYetIndexed, resolve, waiting_of
     from workbench.cli.search import parse_filters
     from workbench.retrieval.frozen import freeze
     from workbench.retrieval.knobs import with_knobs
@@ -76,16 +77,40 @@ def _explain(
         # Only stages can be frozen, and --judged turns their knobs.
         frozen = freeze(collection, query, chosen, depth) if judged or isinstance(chosen, Variant) else None
         result = frozen.replay(frozen.variant) if frozen else collection.search(query, chosen)
-        wanted = resolve(collection, target, result)
+        try:
+            wanted = resolve(collection, target, result)
+        except NotYetIndexed as waits:
+            _say_waiting(result, waits, as_json)
+            return
         told = explain(collection, result, wanted)
         answers = counterfactuals(frozen, wanted, first=first, mode=query.mode) if frozen else ()
         named = [wanted, *(a.id for a in told.above[-1:]), *(m.id for c in answers for m in c.moves)]
         chunks = {c.id: c for c in collection.stores.catalog.chunks(list(dict.fromkeys(named)))}
         effects = _effects(frozen, answers) if judged and frozen else ()
+        waiting = waiting_of(collection, chunks[wanted].entity_id)
     if as_json:
-        print(json.dumps(plain(result, chunks[wanted], told, answers, effects), ensure_ascii=True))
+        print(json.dumps({**plain(result, chunks[wanted], told, answers, effects), "waiting": waiting and waiting.change}, ensure_ascii=True))
         return
     _show(result, chunks, told, answers, effects, first)
+    if waiting:
+        print(f"\nIt stands here as it is indexed; it waits to be {waiting.change}: workbench update {name}")
+
+
+def _say_waiting(result: Result, waits: NotYetIndexed, as_json: bool) -> None:
+    """The answer for a document that no point stands for yet."""
+    from workbench.reporting.words import absence_text
+    from workbench.text import visible
+    from workbench.types import as_plain
+
+    found = waits.document
+    if as_json:
+        target = {"id": None, "entity_id": found.entity_id, "chunk_index": None, "title": found.title}
+        explanation = {"rank": None, "on_page": False, "absences": [as_plain(waits.absence)]}
+        print(json.dumps({"query": as_plain(result.query), "variant": result.variant, "target": target,
+                          "explanation": explanation, "waiting": found.change}, ensure_ascii=True))  # fmt: skip
+        return
+    print(visible(f"{' '.join((found.title or found.entity_id).split())[:70]}  (no point yet)"))
+    print(visible(f"It is not in the ranking.\n  {absence_text(waits.absence)}"))
 
 
 def plain(

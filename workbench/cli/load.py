@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from workbench.stores.home import Listed
     from workbench.stores.manifest import Manifest
+    from workbench.stores.waiting import Waiting
 
 WARNINGS_SHOWN = 10
 
@@ -87,18 +88,23 @@ def _load(
         tokenizer=Tokenizer(stop=stop, stem=stem), progress=not quiet, **options,  # type: ignore[arg-type]
     )  # fmt: skip
     if as_json:
-        print(json.dumps(_plain(manifest)))
+        print(json.dumps(plain_manifest(manifest)))
         return
-    _summary(manifest, unchanged=earlier is not None and earlier.name == manifest.generation)
+    unchanged = earlier is not None and earlier.name == manifest.generation
+    summary(manifest, "unchanged" if unchanged else "loaded")
 
 
 def _collections(as_json: Annotated[bool, typer.Option("--json", help="As JSON and nothing else.")] = False) -> None:
-    """List the loaded collections: counts, engines, sizes, model and content hash; a broken one with its reason."""
+    """List the loaded collections: counts, engines, sizes, model, content hash and what waits; a broken one with its reason."""
     from workbench.stores.home import collections
+    from workbench.types import as_plain
 
     found = collections()
     if as_json:
-        print(json.dumps([{"name": c.name, "broken": c.broken, "manifest": c.manifest and _plain(c.manifest)} for c in found]))
+        print(json.dumps([
+            {"name": c.name, "broken": c.broken, "manifest": c.manifest and plain_manifest(c.manifest), "waiting": as_plain(c.waiting)}
+            for c in found
+        ]))  # fmt: skip
         return
     _list(found)
 
@@ -120,7 +126,7 @@ def _readers(as_json: Annotated[bool, typer.Option("--json", help="As JSON and n
         console.print("  " + ", ".join(f"{n}={d or '…'}" for n, d in reader["parameters"].items()), style="dim", markup=False)
 
 
-def _plain(manifest: Manifest) -> dict[str, Any]:
+def plain_manifest(manifest: Manifest) -> dict[str, Any]:
     """The manifest as JSON data; a server's URL without user and password."""
     from workbench.stores.client_errors import shown_url
     from workbench.types import as_plain
@@ -138,13 +144,14 @@ def _console() -> Console:
     return Console()
 
 
-def _summary(manifest: Manifest, *, unchanged: bool) -> None:
+def summary(manifest: Manifest, said: str) -> None:
+    """What became of a collection, what it holds now, and the first warnings."""
     from rich.text import Text
 
     from workbench.text import visible
 
     console = _console()
-    _show(console, manifest, "unchanged" if unchanged else "loaded")
+    _show(console, manifest, said)
     for warning in manifest.warnings[:WARNINGS_SHOWN]:
         console.print(Text("warning: ", style="yellow").append(visible(warning).replace("\n", " "), style="default"))
     if len(manifest.warnings) > WARNINGS_SHOWN:
@@ -165,6 +172,15 @@ def _list(found: list[Listed]) -> None:
             console.print(Text(visible(c.name), style="bold").append(f"  broken: {visible(c.broken)}", style="not bold red"))
         else:
             _show(console, c.manifest)
+            say_waiting(console, c.name, c.waiting)
+
+
+def say_waiting(console: Console, name: str, waiting: Waiting) -> None:
+    """A line where documents wait to be indexed."""
+    from rich.text import Text
+
+    if waiting.documents:
+        console.print(Text(f"  {waiting}: workbench update {name}", style="yellow"))
 
 
 def _show(console: Console, manifest: Manifest, said: str = "") -> None:
@@ -187,5 +203,5 @@ def _counted(counts: Any) -> str:
 
 
 def _engines(manifest: Manifest) -> str:
-    engines = _plain(manifest)["engines"]
+    engines = plain_manifest(manifest)["engines"]
     return ", ".join(f"{name} {e['version']}" + (f" at {e['url']}" if "url" in e else "") + (" with sparse BM25" if "sparse" in e else "") for name, e in engines.items())

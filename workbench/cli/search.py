@@ -35,16 +35,22 @@ def _search(
     as_json: Annotated[bool, typer.Option("--json", help="The whole result as JSON.")] = False,
 ) -> None:
     """Search a collection with a published variant and see per-list ranks and what each limit dropped."""
+    from rich.console import Console
+
+    from workbench.cli.load import say_waiting
     from workbench.retrieval.search import open_collection
-    from workbench.types import Query
+    from workbench.stores.waiting import waiting_in
+    from workbench.types import Query, as_plain
 
     query = Query(text, parse_filters(filter or []), limit, offset, mode)  # type: ignore[arg-type]
     with open_collection(name) as collection:
         result = collection.search(query, variant)
+        waiting = waiting_in(collection.stores.catalog.path.parent)
     if as_json:
-        print(json.dumps(plain(result), ensure_ascii=True))
+        print(json.dumps({**plain(result), "waiting": as_plain(waiting)}, ensure_ascii=True))
         return
     _show(result, trace)
+    say_waiting(Console(), name, waiting)
 
 
 def plain(result: Any) -> dict[str, Any]:

@@ -40,10 +40,10 @@ def merge_catalogs(
 ) -> None:
     """Make the catalog at `path`: the rows of `standing` less the cids `removed`, and all of `added`.
 
-    Queries and judgements are those of `standing`. No point id may stand in both. Raises CatalogLocked, BadParameter
-    as `new_catalog` does.
+    Queries and judgements are those of `standing`. No point id may stand in both. Raises CatalogDamaged, and
+    CatalogLocked, BadParameter as `new_catalog` does.
     """
-    with Catalog.open(standing) as found:
+    with Catalog.open(standing) as found, Catalog.open(added):
         dims, tokenizer = found.dims, found.tokenizer
     with new_catalog(path, memory_limit) as con:
         for side, file in zip(SIDES, (standing, added), strict=True):

@@ -19,6 +19,7 @@ from workbench.errors import BadParameter, NotAvailable, WorkbenchError
 from workbench.stores.engines import check, open_catalog, open_points
 from workbench.stores.manifest import Manifest, read_manifest, write_whole
 from workbench.stores.points import ALSO
+from workbench.stores.waiting import Waiting, waiting_in
 from workbench.text import Tokenizer
 
 if TYPE_CHECKING:
@@ -110,11 +111,12 @@ class Stores:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One collection as `collections()` lists it: its manifest, or why it cannot be read."""
+    """One collection as `collections()` lists it: its manifest, or why it cannot be read, and what waits."""
 
     name: str
     manifest: Manifest | None
     broken: str = ""
+    waiting: Waiting = Waiting()
 
 
 def place(name: str) -> Place:
@@ -137,15 +139,21 @@ def open_stores(name: str) -> Stores:
     """Open a loaded collection for reading. Raises UnknownCollection, BrokenCollection, or an engine's own error."""
     where = place(name)
     for opening in range(1, _OPENINGS + 1):
-        generation = where.current()
-        if generation is None:
-            raise _unknown(name)
+        generation = generation_of(where)
         try:
             return _open(read_manifest(generation), generation)
         except WorkbenchError:
             if opening == _OPENINGS or where.current() == generation:
                 raise
     raise AssertionError("unreachable")
+
+
+def generation_of(where: Place) -> Path:
+    """The complete generation of a collection. Raises UnknownCollection where there is none."""
+    generation = where.current()
+    if generation is None:
+        raise _unknown(where.name)
+    return generation
 
 
 def embedder_for(recorded: Mapping[str, Any]) -> Embedder:
@@ -176,7 +184,7 @@ def _listed(name: str) -> Listed:
             return Listed(name, None, "its first load has not ended; load it again to resume")
         manifest = read_manifest(generation)
         check(generation, manifest)
-        return Listed(name, manifest)
+        return Listed(name, manifest, waiting=waiting_in(generation))
     except (WorkbenchError, OSError) as error:
         return Listed(name, None, str(error))
 

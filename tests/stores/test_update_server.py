@@ -1,0 +1,139 @@
+"""An update of a collection on a server: its own points are changed where they are, in an order in which a catalog that
+a reader may open knows every point, and what is not sent yet waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from helpers.made_sources import chunks_of, source_of
+from helpers.made_updates import FIRST, HIGHEST, changed, first_source, texts_in
+from helpers.qdrant_double import QdrantDouble
+from helpers.whole_state import state
+
+from workbench.errors import WorkbenchError
+from workbench.stores.home import collections, open_stores, place
+from workbench.stores.loader import load
+from workbench.stores.update import update
+from workbench.stores.waiting import UNSENT, Waiting, waiting_in
+from workbench.types import Chunk
+
+TERMS = ("ferry", "harbour", "crane")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[QdrantDouble]:
+    with QdrantDouble(tmp_path / "server") as double:
+        yield double
+
+
+@pytest.fixture
+def served(home: Path, server: QdrantDouble) -> QdrantDouble:
+    """The server, with FIRST loaded into it as `c`."""
+    load(first_source(), name="c", qdrant=server.url, progress=False)
+    del server.requests[:]
+    return server
+
+
+def waiting() -> Waiting:
+    return waiting_in(place("c").current())
+
+
+def known_points() -> None:
+    """The catalog of the current generation knows every point of the engine, and a search of everything is answered."""
+    from workbench.retrieval.search import open_collection
+
+    with open_stores("c") as stores:
+        ids = [i for i, _, _ in stores.points.all_points()]
+        assert set(ids) <= set(stores.catalog.ids_where())
+    with open_collection("c") as collection:
+        assert collection.search("ferry harbour crane tea noon coffee", limit=50).hits
+
+
+def test_both_stores_are_changed_and_only_the_collections_own_points(served: QdrantDouble) -> None:
+    load(source_of(chunks_of("other")), name="d", qdrant=served.url, progress=False)
+    before = {name: c.shard.info().points_count for name, c in served.collections.items()}
+    del served.requests[:]
+    done = update("c", source_of([*changed("e1", "coffee").chunks(), *chunks_of("new", first=8)]), delete=["e3"], progress=False)
+    own = done.manifest.engines["qdrant"]["collection"]
+    assert (done.added, done.changed, done.deleted, done.waiting) == (1, 1, 1, Waiting())
+    assert {path.split("/")[2] for _, path, _ in served.writes} == {own}
+    assert [path.rpartition("/")[2] for _, path, _ in served.writes] == ["delete", "points"]
+    assert served.writes[0][2]["points"] == [9, FIRST[4].id] and len(served.collections) == len(before) == 2
+    assert sorted(texts_in("c").values()) == sorted([*(c.text for c in FIRST if c.entity_id in ("e0", "e2")), "coffee", "new"])
+    assert not (place("c").current() / UNSENT).exists() and texts_in("d") == {0: "other"}
+
+
+def test_it_is_as_a_load_of_the_same_chunks_but_for_the_servers_own_bm25(served: QdrantDouble) -> None:
+    update("c", source_of([*changed("e1", "the harbour", "and tea").chunks()]), delete=["e3"], progress=False)
+    chunks = [c for c in FIRST if c.entity_id not in ("e1", "e3")]
+    new = [Chunk(HIGHEST + 1 + n, "e1", n, text) for n, text in enumerate(("the harbour", "and tea"))]
+    source = first_source()
+    load(source_of([*chunks[:3], *new, *chunks[3:]], queries=source.queries, qrels=source.qrels), name="fresh", qdrant=served.url, progress=False)
+    one, other = state("c", TERMS), state("fresh", TERMS)
+    for found in (one, other):
+        del found["bm25"]
+    assert one == other
+
+
+@pytest.mark.parametrize(("path", "waits"), [("/points/delete", Waiting(changed=1, deleted=1)), ("/points", Waiting(unsent=1))])
+def test_a_server_that_fails_in_any_step_leaves_points_that_the_catalog_knows_and_the_rest_waits(
+    served: QdrantDouble, path: str, waits: Waiting
+) -> None:
+    answer = served.answer
+
+    def failing(method: str, asked: str, body, key: str):
+        if method in ("PUT", "POST") and asked.endswith(path) and (body.get("points") or body.get("batch")):
+            served.broken = (500, "out of memory")
+        try:
+            return answer(method, asked, body, key)
+        finally:
+            served.broken = None
+
+    served.answer = failing
+    with pytest.raises(WorkbenchError, match="out of memory"):
+        update("c", changed("e1", "coffee"), delete=["e3"], progress=False)
+    served.answer = answer
+    known_points()
+    assert waiting() == waits and [c.waiting for c in collections()] == [waits]
+    done = update("c", progress=False)
+    assert done.waiting == Waiting() and "coffee" in texts_in("c").values() and len(texts_in("c")) == len(FIRST) - 1
+    known_points()
+
+
+def test_an_update_that_dies_after_the_deletes_is_repeated_to_the_same_end(served: QdrantDouble, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("workbench.stores.update_apply.check", _die)
+        with pytest.raises(KeyboardInterrupt):
+            update("c", changed("e1", "coffee"), delete=["e3"], progress=False)
+    assert waiting() == Waiting(changed=1, deleted=1) and len(served.collections) == 1
+    known_points()
+    update("c", progress=False)
+    assert "coffee" in texts_in("c").values() and len(texts_in("c")) == len(FIRST) - 1
+
+
+def _die(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_changes_can_be_put_to_wait_while_the_server_is_away(served: QdrantDouble) -> None:
+    served.broken = (503, "away")
+    assert update("c", changed("e1", "coffee"), defer=True, progress=False).waiting == Waiting(changed=1)
+    with pytest.raises(WorkbenchError, match="away"):
+        update("c", progress=False)
+    served.broken = None
+    assert waiting() == Waiting(changed=1)
+    update("c", progress=False)
+    assert "coffee" in texts_in("c").values()
+
+
+def test_points_with_sparse_weights_go_into_a_new_collection_and_the_old_one_is_dropped(home: Path, server: QdrantDouble) -> None:
+    load(source_of(chunks_of("the ferry", "a crane")), name="c", qdrant=server.url, sparse=True, progress=False)
+    (before,) = server.collections
+    done = update("c", changed("e1", "tea", "noon"), progress=False)
+    (after,) = server.collections
+    assert before != after == done.manifest.engines["qdrant"]["collection"] and done.waiting == Waiting()
+    assert sorted(texts_in("c").values()) == ["noon", "tea", "the ferry"]
+    with open_stores("c") as stores:
+        assert [p.id for p, _ in stores.points.sparse(["tea"], {}, 5)] == stores.catalog.holding(["tea"], "any", {}, 5)
