@@ -20,36 +20,32 @@ LENGTHS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 15)
 
 FIRST = 8
 
-SPARSE_SIZE, SPARSE_TINY = 20_000, 5_000
-"""Memories of the replica that carries sparse vectors too, the second in a tiny run."""
+SPARSE_SIZES = {"full": 20_000, "small": 5_000, "tiny": 5_000}
+"""Memories of the replica that carries sparse vectors too, by the run's size."""
 
 
 def first_condition(run: Run) -> Measured:
     """A20: what BM25 in place of candidate order and third list does to the incident, and from which length on."""
-    at = incident(run)
+    at, sparse_size = incident(run), SPARSE_SIZES[size_of(run)]
     ranks = {v: at.search(TITLE, v).rank_of(at.target) for v in VARIANTS}
     rows = length_sweep(at)
     lost = {kind: next((r["length"] for r in rows if r["scoring"] == kind and not r["found"]), None) for kind in ("plain", "fields")}
-    sparse = sparse_ranks(run)
+    sparse = sparse_ranks(run, sparse_size)
     return Measured(
-        {"rank": ranks, f"sparse_rank_at_{_sparse_size(run)}": sparse, "plain_bm25_keeps_the_title_first_eight": (ranks["bm25_ranking"] or 10**9) <= FIRST,
+        {"rank": ranks, f"sparse_rank_at_{sparse_size}": sparse, "plain_bm25_keeps_the_title_first_eight": (ranks["bm25_ranking"] or 10**9) <= FIRST,
          "title_lost_from_length": lost},
         at.where,
         "Lengths are in average lengths of the replica; the target's score is computed at each length against the "
         "frozen scores of all other rows, two lists, first eight. null = kept at every length swept. Sparse vectors in "
-        f"Qdrant stand in a replica of {_sparse_size(run):,} memories of their own, DuckDB's BM25 on the same one beside them.",
+        f"Qdrant stand in a replica of {sparse_size:,} memories of their own, DuckDB's BM25 on the same one beside them.",
         data=rows,
     )  # fmt: skip
 
 
-def sparse_ranks(run: Run) -> dict[str, int | None]:
+def sparse_ranks(run: Run, size: int) -> dict[str, int | None]:
     """The target's rank by sparse BM25 vectors in Qdrant, and by DuckDB's BM25 on the same smaller replica."""
-    at = incident(run, size=_sparse_size(run), sparse=True)
+    at = incident(run, size=size, sparse=True)
     return {v: at.search(TITLE, v).rank_of(at.target) for v in ("bm25_sparse", "bm25_ranking")}
-
-
-def _sparse_size(run: Run) -> int:
-    return SPARSE_TINY if size_of(run) == "tiny" else SPARSE_SIZE
 
 
 def length_sweep(at: Incident) -> list[dict[str, Any]]:

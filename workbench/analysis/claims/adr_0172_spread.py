@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.analysis.claims.subjects import SIZES, full_size, incident, size_of
+from workbench.analysis.claims.subjects import full_size, incident, size_of
 from workbench.analysis.fidelity import Fidelity, fidelity
 from workbench.analysis.run import Run
 
-SEEDS = {"full": 20, "small": 3, "tiny": 2}
+SEEDS = {"full": 20, "small": 2, "tiny": 2}
 """Replicas with other seeds, by the run's size."""
 
 SEED_SIZE = 5_000
-EXACT_SIZE = SIZES["small"]
+EXACT_SIZE = 20_000
 FIRST_SEED = 1
 
 

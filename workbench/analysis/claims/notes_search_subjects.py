@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.analysis.claims.subjects import INCIDENTS, full_size, loaded, size_of
+from workbench.analysis.claims.subjects import INCIDENTS, full_size, loaded
 from workbench.analysis.run import Run
 from workbench.retrieval.notes.beside import old_schema
 from workbench.retrieval.notes.duck import DuckNotes
@@ -25,8 +25,8 @@ from workbench.types import Query
 
 FILE = "notes-search"
 LARGE, SECOND = "large", "second"
-NOTES = {"small": {LARGE: 446, SECOND: 400}, "tiny": {LARGE: 223, SECOND: 200}}
-"""Notes of the smaller sizes: small is a sixteenth of the large project and a fifth of the other."""
+SMALL_NOTES = {LARGE: 223, SECOND: 200}
+"""Notes of the smaller sizes: a thirty-second of the large project and a tenth of the other."""
 
 ASKED = 40
 """Queries that both paths answer in full: enough for a distribution, few enough for minutes at full size."""
@@ -72,7 +72,7 @@ def project(run: Run, name: str = LARGE) -> Project:
 
 
 def _opened(run: Run, name: str) -> Project:
-    notes = NOTES.get(size_of(run), {}).get(name)
+    notes = None if full_size(run) else SMALL_NOTES[name]
     label = "-".join([FILE, name, *([str(notes)] if notes else [])])
     options = {"project": name} | ({"notes": notes} if notes else {})
     collection = loaded(run, label, str(project_root() / INCIDENTS / f"{FILE}.toml"), **options)

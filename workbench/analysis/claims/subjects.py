@@ -17,9 +17,9 @@ from workbench.types import PointId, Query, Result
 
 INCIDENTS = Path("data") / "incidents"
 
-SIZES: dict[str, int | None] = {"full": None, "small": 20_000, "tiny": 5_000}
-"""Memories of the incident by the run's size, None for all of the record's: every cap of the record cuts in each;
-`small` takes a minute or two, `tiny` is for tests."""
+SIZES: dict[str, int | None] = {"full": None, "small": 5_000, "tiny": 5_000}
+"""Memories of the incident by the run's size, None for all of the record's: every cap of the record cuts in each.
+`small` is a quick look, `tiny` is for tests: it asks fewer queries of fewer collections."""
 
 
 def full_size(run: Run) -> bool:
@@ -91,7 +91,8 @@ def incident(run: Run, file: str = "adr-0172", size: int | None = None, seed: in
     return Incident(collection, spec, first, queries)
 
 
-LEFT_OUT = {"small": ("cassettes-crewai",), "tiny": ("cassettes-crewai", "scifact-beir", "meetings-minutes")}
+_LARGE_ONES = ("cassettes-crewai", "meetings-minutes")
+LEFT_OUT = {"small": _LARGE_ONES, "tiny": (*_LARGE_ONES, "scifact-beir")}
 """Public collections that the smaller sizes do without: those that take longest, one of each kind stays."""
 
 
@@ -108,7 +109,7 @@ JUDGED: dict[str, Callable[[Path], str]] = {
 }
 """Judged collections with ordinary questions: archive name to the loader's source."""
 
-SAMPLES = {"small": {"scifact-beir": 1_500}}
+SAMPLES = {"small": {"scifact-beir": 600}}
 """Documents of a quick look, every judged one among them: embedding all takes most of such a run's minutes."""
 
 
