@@ -27,7 +27,7 @@ texts = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join).map(lambda t:
 rows = st.lists(st.tuples(texts, texts, st.sampled_from(FACETS), st.sampled_from(("stays", "goes", "comes"))), min_size=1, max_size=12)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows)
 def test_what_is_merged_is_what_is_built_table_by_table_in_the_order_stored(tmp_path_factory: pytest.TempPathFactory, found) -> None:
     where = tmp_path_factory.mktemp("merge")

@@ -4,6 +4,7 @@ that of a shard built of them."""
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +78,24 @@ def test_a_shard_may_be_changed_again_and_again_and_only_be_deleted_from(standin
     assert whole(tmp_path / "2") == whole(tmp_path / "built")
 
 
+def test_facets_are_indexed_when_there_are_enough_points_for_it(tmp_path: Path) -> None:
+    few, more = STANDING[:4], [chunk(n) for n in range(4, 8)]
+    build_edge(tmp_path / "few", *write_staging(tmp_path / "a", few, VECTORS[:4]), facets_indexed_from=8)
+    change_edge(tmp_path / "more", tmp_path / "few", [], *write_staging(tmp_path / "b", more, VECTORS[4:8]), 8, facets_indexed_from=8)
+    build_edge(tmp_path / "built", *write_staging(tmp_path / "c", STANDING[:8], VECTORS[:8]), facets_indexed_from=8)
+
+    def indexed(directory: Path) -> set[str]:
+        import qdrant_edge as edge
+
+        shard = edge.EdgeShard.load(str(directory))
+        names = set(shard.info().payload_schema)
+        shard.close()
+        return names
+
+    assert indexed(tmp_path / "few") == {"terms"} < indexed(tmp_path / "more") == indexed(tmp_path / "built")
+    assert whole(tmp_path / "more") == whole(tmp_path / "built")
+
+
 def test_the_holes_of_the_files_are_copied_as_holes(standing: Path, tmp_path: Path) -> None:
     nothing = write_staging(tmp_path / "nothing", [], np.empty((0, DIM), np.float32))
     change_edge(tmp_path / "changed", standing, [], *nothing, COUNT)
@@ -109,5 +128,6 @@ def test_an_open_reader_sees_the_shard_that_it_opened(standing: Path, tmp_path: 
         reading.start()
         while reading.is_alive():
             assert found.count((), "any", {}) == COUNT
+            time.sleep(0.02)
         reading.join()
     assert len(whole(tmp_path / "changed")["points"]) == COUNT - 1

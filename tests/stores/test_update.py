@@ -61,7 +61,7 @@ def as_read(found: Documents) -> Iterator[Chunk]:
 
 
 # An example takes seconds: a failing one is shown as it was found, not shrunk.
-@settings(max_examples=6, deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5, deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(changes, deletions), min_size=1, max_size=3))
 def test_after_any_updates_all_is_as_a_load_of_the_same_chunks_makes_it(prepared_for_updates: Path, home: Path, asked) -> None:
     linked(prepared_for_updates, home)

@@ -85,8 +85,8 @@ def test_kill_9_at_any_phase_leaves_the_collection_readable_and_what_waits_known
 @pytest.mark.parametrize(
     ("module", "function", "waits"),
     [
-        ("update", "plan_of", False), ("update_apply", "merge_catalogs", True), ("engine_change", "change_points", True),
-        ("update_apply", "digest_of", True), ("home", "write_whole", True),
+        ("update", "plan_of", False), ("engine_change", "change_points", True), ("update_apply", "digest_of", True),
+        ("home", "write_whole", True),
     ],
 )  # fmt: skip
 def test_kill_9_in_any_step_leaves_all_of_the_changes_or_none(updatable: Path, module: str, function: str, waits: bool) -> None:

@@ -45,6 +45,19 @@ def test_a_table_is_read_as_the_collections_own_was(home: Path, tmp_path: Path) 
     assert (done.added, done.changed) == (1, 1) and list(texts_in("b").values()) == ["Timeout\n\nIt gives up.", "Crane\n\nIt stands."]
 
 
+def test_changes_may_be_of_another_kind_and_are_cut_as_the_collection_was(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "ferry.md").write_text("# Ferry\n\nAt nine.\n")
+    load(str(tmp_path / "notes"), name="n", progress=False, chunk_size=200, overlap=0)
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "crane.md").write_text("# Crane\n\n" + "It stands still.\n\n" * 20)
+    done = update("n", tmp_path / "more", kind="markdown", progress=False)
+    assert done.added == 1 and len(texts_in("n")) > 2 and max(map(len, texts_in("n").values())) <= 200
+    (tmp_path / "more.jsonl").write_text('{"id": "tea", "text": "' + "tea is green " * 40 + '"}')
+    assert max(map(len, texts_in("n").values())) <= 200 and update("n", tmp_path / "more.jsonl", progress=False).added == 1
+    assert max(map(len, texts_in("n").values())) <= 200
+
+
 def test_counts_of_cut_texts_and_of_what_is_judged_and_absent_are_of_what_is_there_now(updatable: Path) -> None:
     long = "harbour " * 600
     done = update("c", changed("e7", long), progress=False)
@@ -78,6 +91,8 @@ def test_a_source_with_ids_or_vectors_of_its_own_is_loaded_again(updatable: Path
     for source in (source_of(chunks_of("tea"), vectors=lambda embed: iter(())), Source("qdrant", "http://x", {}, lambda: iter(()))):
         with pytest.raises(NotAvailable, match="ids or vectors of its own.*Load it again"):
             update("c", source=source, progress=False)
+        with pytest.raises(NotAvailable, match="ids or vectors of its own"):
+            update("c", source, progress=False)
 
 
 def test_pydoc_is_read_again_with_the_options_it_was_loaded_with() -> None:

@@ -128,6 +128,16 @@ def test_changes_can_be_put_to_wait_while_the_server_is_away(served: QdrantDoubl
     assert "coffee" in texts_in("c").values()
 
 
+def test_a_running_collection_that_was_read_is_never_written_to(served: QdrantDouble) -> None:
+    (foreign,) = served.collections
+    load(f"{served.url}/collections/{foreign}", name="copy", progress=False)
+    del served.requests[:]
+    done = update("copy", changed("e1", "coffee"), delete=["e3"], progress=False)
+    assert (done.changed, done.deleted) == (1, 1) and "coffee" in texts_in("copy").values() and served.requests == []
+    with pytest.raises(WorkbenchError, match="ids or vectors of its own"):
+        update("copy", source=f"{served.url}/collections/{foreign}", progress=False)
+
+
 def test_points_with_sparse_weights_go_into_a_new_collection_and_the_old_one_is_dropped(home: Path, server: QdrantDouble) -> None:
     load(source_of(chunks_of("the ferry", "a crane")), name="c", qdrant=server.url, sparse=True, progress=False)
     (before,) = server.collections

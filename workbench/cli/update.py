@@ -20,7 +20,7 @@ def _update(
     delete: Annotated[list[str] | None, typer.Option(metavar="ID", help="A document to delete; repeatable.")] = None,
     missing_ok: Annotated[bool, typer.Option("--missing-ok", help="Pass over an id to delete that is not there.")] = False,
     defer: Annotated[bool, typer.Option("--defer", help="Only keep the changes: they wait until the next update.")] = False,
-    kind: Annotated[str, typer.Option(help="The reader of --from, where the source does not tell.")] = "",
+    kind: Annotated[str, typer.Option(help="The reader, where CHANGES is no table or the source does not tell.")] = "",
     columns: Annotated[list[str] | None, typer.Option("--map", metavar="ROLE=COLUMN", help="As for load; by default as the collection was loaded. Repeatable.")] = None,
     parameter: Annotated[list[str] | None, typer.Option("-p", "--parameter", metavar="NAME=VALUE", help="Any other parameter of the reader; by default as the collection was loaded. Repeatable.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")] = False,

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.stores.catalog import Catalog
-from workbench.stores.catalog_ids import UUID_LENGTH
 from workbench.stores.catalog_new import CHUNK, JUDGED, MEMORY_LIMIT, new_catalog, new_vectors
 from workbench.stores.catalog_open import attach_sql
 from workbench.stores.catalog_postings import count_postings
@@ -26,8 +25,7 @@ SIDES = (STANDING, ADDED)
 # Each row's new number: integers ascending, then UUIDs, as Qdrant orders points.
 _PLACES = f"""
 CREATE TEMP TABLE place AS
-SELECT side, was, (row_number() OVER (ORDER BY length(point_id) = {UUID_LENGTH}, try_cast(point_id AS UBIGINT), point_id)
-                   - 1)::INTEGER AS cid
+SELECT side, was, (row_number() OVER (ORDER BY try_cast(point_id AS UBIGINT) NULLS LAST, point_id) - 1)::INTEGER AS cid
 FROM (SELECT '{STANDING}' AS side, cid AS was, point_id FROM {STANDING}.chunk ANTI JOIN removed USING (cid)
       UNION ALL SELECT '{ADDED}', cid, point_id FROM {ADDED}.chunk)
 """

@@ -56,14 +56,15 @@ def build_edge(
 def change_edge(
     directory: Path | str, standing: Path | str, removed: Sequence[PointId], parts: Sequence[Path | str],
     vectors: Path | str, total: int, *, progress: Progress | None = None, also: Path | None = None,
+    facets_indexed_from: int = FACETS_INDEXED_FROM,
 ) -> int:  # fmt: skip
     """Make a shard of the points of `standing`, less those removed, and of the parts' rows; it must hold `total`.
 
     The standing shard is only read. As `build_edge` otherwise. Points with sparse vectors cannot be changed so: each
     weight depends on the mean length of all.
     """
-    job = _job(Path(directory), parts, vectors, also)
-    return _run({**job, "standing": str(Path(standing).absolute()), "removed": list(removed), "total": total}, progress)
+    changed = {"standing": str(Path(standing).absolute()), "removed": list(removed), "total": total}
+    return _run({**_job(Path(directory), parts, vectors, also), **changed, "facets": total >= facets_indexed_from}, progress)
 
 
 def _job(directory: Path, parts: Sequence[Path | str], vectors: Path | str, also: Path | None) -> dict[str, Any]:

@@ -10,22 +10,25 @@ from typing import Any
 
 from workbench.stores.edge import OPEN_WAIT_SECONDS
 from workbench.stores.edge_seal import SEAL
-from workbench.stores.edge_worker import finish, points_of, tell, terms_index
+from workbench.stores.edge_worker import facet_indexes, finish, points_of, tell, terms_index
 from workbench.stores.file_lock import exclusive
-from workbench.stores.points import ALSO, TERMS_FIELD
-from workbench.stores.staged import BATCH, staged_points
+from workbench.stores.points import ALSO, KEYWORD_FIELDS, TERMS_FIELD
+from workbench.stores.staged import BATCH, MetadataKeys, staged_points
 from workbench.types import PointId
 
 COPY_BLOCK = 1 << 16  # 64 KiB; the engine's holes are of whole megabytes
+_HOLE = bytes(COPY_BLOCK)
 
 
 def change_shard(
-    directory: Path, standing: Path, removed: Sequence[PointId], parts: list[Path], rows: dict[str, Any], total: int
-) -> None:
+    directory: Path, standing: Path, removed: Sequence[PointId], parts: list[Path], rows: dict[str, Any], total: int,
+    facets: bool,
+) -> None:  # fmt: skip
     """Fill the directory with the standing shard's points less those removed, and with the parts' points.
 
     The terms are indexed anew: the engine leaves what was deleted in its term statistics until it merges segments, and
-    its BM25 would count it. The other indexes take up what is new. `total` is how many points there must be.
+    its BM25 would count it. The other indexes take up what is new; with `facets` they are made where there are none.
+    `total` is how many points there must be.
     """
     import qdrant_edge as edge
 
@@ -43,16 +46,30 @@ def change_shard(
         tell("points", batch.start + len(batch.ids), len(rows[""]))
     tell("optimizing", 0, 1)
     shard.optimize()
-    for name, params in terms_index().items():
+    indexes = terms_index()
+    if facets and not set(KEYWORD_FIELDS) & set(shard.info().payload_schema):
+        indexes |= facet_indexes(_metadata_keys(shard))
+    for name, params in indexes.items():
         shard.update(edge.UpdateOperation.create_field_index(name, params))
     finish(directory, shard, total, rows)
+
+
+def _metadata_keys(shard: Any) -> MetadataKeys:
+    import qdrant_edge as edge
+
+    keys, offset = MetadataKeys(), None
+    while True:
+        records, offset = shard.scroll(edge.ScrollRequest(limit=BATCH, offset=offset, with_payload=True))
+        keys.see([record.payload for record in records])
+        if offset is None:
+            return keys
 
 
 def _copy_sparse(source: str, target: str) -> None:
     """Copy a file and leave its holes: most of what the engine's files claim is never written."""
     with open(source, "rb") as old, open(target, "wb") as new:
         while block := old.read(COPY_BLOCK):
-            if block.count(0) == len(block):
+            if block == _HOLE[: len(block)]:
                 new.seek(len(block), 1)
             else:
                 new.write(block)

@@ -46,7 +46,7 @@ def work(job: dict[str, Any]) -> None:
         if "standing" in job:
             from workbench.stores.edge_change import change_shard
 
-            change_shard(fresh, Path(job["standing"]), job["removed"], parts, rows, job["total"])
+            change_shard(fresh, Path(job["standing"]), job["removed"], parts, rows, job["total"], job["facets"])
         else:
             _build(fresh, parts, rows, job["total"], job["facets"], job["sparse"])
         os.replace(fresh, directory)
@@ -64,7 +64,7 @@ def _build(directory: Path, parts: list[Path], rows: dict[str, Any], total: int,
         tell("points", batch.start + len(batch.ids), total)
     tell("optimizing", 0, 1)
     shard.optimize()
-    indexes = terms_index() | (_facet_indexes(keys) if facets else {})
+    indexes = terms_index() | (facet_indexes(keys) if facets else {})
     for done, (name, params) in enumerate(indexes.items()):
         tell("indexes", done, len(indexes))
         shard.update(edge.UpdateOperation.create_field_index(name, params))
@@ -126,7 +126,7 @@ def terms_index() -> dict[str, Any]:
     }
 
 
-def _facet_indexes(keys: MetadataKeys) -> dict[str, Any]:
+def facet_indexes(keys: MetadataKeys) -> dict[str, Any]:
     import qdrant_edge as edge
 
     texts, numbers = keys.paths()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -19,7 +18,7 @@ from workbench.stores.catalog_merge import merge_catalogs
 from workbench.stores.delta import Delta, source_of, stage_delta
 from workbench.stores.embedding import Embedder
 from workbench.stores.engine_change import change_points, in_place, send_points
-from workbench.stores.engines import CATALOG, Engine, abandon, check, engine_of, open_catalog, retire
+from workbench.stores.engines import CATALOG, QDRANT, Engine, abandon, check, engine_of, open_catalog, retire
 from workbench.stores.hashes import content_of, load_key_of
 from workbench.stores.home import EMBEDDINGS, Place
 from workbench.stores.loader import VERSIONS_OF, WHOLE, unknown_judged
@@ -27,7 +26,7 @@ from workbench.stores.manifest import Manifest
 from workbench.stores.model import Model
 from workbench.stores.progress import Report
 from workbench.stores.update_plan import Plan, highest_of, plan_of
-from workbench.stores.waiting import UNSENT, Journal, WaitingDocument, waiting_in
+from workbench.stores.waiting import ADDED, CHANGED, DELETED, UNSENT, Journal, WaitingDocument, waiting_in
 
 WORK, SENT = "update", "sent"
 """The directory of an update under way within the staging, and of what was sent, on its way out."""
@@ -94,17 +93,17 @@ class _Apply:
         build_catalog(added, delta.parts, delta.vectors, also=delta.also, tokenizer=self.manifest.words)
         merge_catalogs(whole / CATALOG, self.generation / CATALOG, self.plan.removed, added)
         with Catalog.open(whole / CATALOG) as catalog:
+            made = self._manifest(catalog, delta)
             if "sparse" in self.engine.settings:
                 # Each weight depends on the mean length of all: no point stays what it is.
                 every = stage_delta(self.work / "every", source_of(catalog), self.manifest, cache, self.report, catalog)
                 self.engine.build(self.where.name, whole, every.parts, every.vectors, self.report.tick, every.also)
             else:
                 change_points(self.manifest, self.generation, whole, self.plan.ids, delta, catalog.n, self.report.tick)
-            made = self._manifest(catalog, delta, whole)
         return self._publish(made, delta, whole)
 
-    def _manifest(self, catalog: Catalog, delta: Delta, whole: Path) -> Manifest:
-        """The manifest of the new generation: what stands as it was counted and said, what changed counted anew."""
+    def _manifest(self, catalog: Catalog, delta: Delta) -> Manifest:
+        """The new generation's account of its content: what stands as it was said, what changed counted anew."""
         base = self.manifest
         for reading in self.plan.readings:
             base = _read(base, reading)
@@ -117,33 +116,36 @@ class _Apply:
         cut = Embedder(model).truncated(self.gone) if self.gone and base.vectors == "embedded" else 0
         counts = {"chunks": catalog.n, "entities": len(entities), **unknown,
                   "truncated": base.counts["truncated"] + delta.truncated - cut}  # fmt: skip
-        points = {n: e for n, e in base.engines.items() if n != "duckdb"} if in_place(base) else self.engine.described(whole)
         now = datetime.now(UTC)
         return replace(
-            base, counts={**base.counts, **counts}, engines={"duckdb": {"version": version("duckdb")}, **points},
-            sizes={"catalog": (whole / CATALOG).stat().st_size, "points": self.engine.size(whole)},
-            content_hash=content, load_key=key, generation=f"{now:%Y%m%dT%H%M%S%f}-{key[:8]}",
-            created=now.isoformat(timespec="seconds"), versions={p: version(p) for p in VERSIONS_OF},
-            warnings=tuple(dict.fromkeys([*base.warnings, *delta.warnings, *warnings])), updates=self._lineage(),
+            base, counts={**base.counts, **counts}, content_hash=content, load_key=key,
+            generation=f"{now:%Y%m%dT%H%M%S%f}-{key[:8]}", created=now.isoformat(timespec="seconds"),
+            versions={p: version(p) for p in VERSIONS_OF}, updates=self._lineage(),
+            warnings=tuple(dict.fromkeys([*base.warnings, *delta.warnings, *warnings])),
         )  # fmt: skip
 
     def _lineage(self) -> dict[str, Any]:
-        earlier, done = self.manifest.updates, Counter(d.change for d in self.plan.documents)
+        earlier, done = self.manifest.updates, [d.change for d in self.plan.documents]
         return {
             "number": earlier.get("number", 0) + 1, "loaded": earlier.get("loaded", self.manifest.content_hash),
-            "before": self.manifest.content_hash, "highest": self.plan.last, **done,
+            "before": self.manifest.content_hash, "highest": self.plan.last,
+            **{change: done.count(change) for change in (ADDED, CHANGED, DELETED)},
         }  # fmt: skip
 
     def _publish(self, made: Manifest, delta: Delta, whole: Path) -> Manifest:
         """Move the generation to its place, and make it the current one."""
         self.report.phase("publish", 1)
-        if in_place(made) and self.plan.fresh:
+        stays = in_place(made)
+        if stays and self.plan.fresh:
             os.replace(delta.directory, whole / UNSENT)
+        points = {QDRANT: made.engines[QDRANT]} if stays else self.engine.described(whole)
+        sizes = {"catalog": (whole / CATALOG).stat().st_size, "points": self.engine.size(whole)}
+        made = replace(made, engines={"duckdb": {"version": version("duckdb")}, **points}, sizes=sizes)
         made.write(whole)
         check(whole, made)
         os.replace(whole, self.where.directory / made.generation)
         self.where.switch(made.generation)
-        if not in_place(made):
+        if not stays:
             retire(self.manifest)
         self.report.tick(1)
         return made

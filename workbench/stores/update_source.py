@@ -12,37 +12,42 @@ from workbench.sources.readers import detect, open_source
 from workbench.sources.source import Source
 from workbench.stores.manifest import Manifest
 
-# How a table's documents are cut, where the collection records it; a table's columns are its own reader's.
 CUT = ("chunk_size", "overlap")
+"""How documents are cut: what changes are read with as the collection was."""
 
 
 def changes_source(manifest: Manifest, changes: str | Path | Source, options: Mapping[str, Any]) -> Source:
-    """A table of documents, cut and mapped as the collection's own were, but for the options given."""
+    """Some documents, from a table unless `kind` says otherwise, cut and mapped as the collection's own were but for
+    the options given. Raises as `whole_source`."""
     if isinstance(changes, Source):
-        return changes
-    names = (*CUT, "columns") if manifest.kind == "table" else CUT
-    recorded = {n: manifest.settings[n] for n in names if manifest.settings.get(n) is not None}
-    return open_source(changes, kind="table", **{**recorded, **options})
+        return _checked(manifest, changes)
+    kind = options.get("kind") or "table"
+    names = (*CUT, "columns") if kind == manifest.kind == "table" else CUT
+    return _checked(manifest, open_source(changes, **{**_recorded(manifest, kind, names), "kind": kind, **options}))
 
 
 def whole_source(manifest: Manifest, spec: str | Path | Source, options: Mapping[str, Any]) -> Source:
     """The source as it is now, read with the options that the collection records, where it is of the same kind.
 
-    Raises NotAvailable for a source whose chunks have ids or vectors of their own, SourceError.
+    Raises NotAvailable for a source whose chunks have ids or vectors of their own, SourceError, BadParameter.
     """
-    source = spec if isinstance(spec, Source) else _opened(manifest, str(spec), options)
-    if source.vectors is not None or source.kind == "qdrant":
-        what = f"a source of kind {source.kind} has ids or vectors of its own"
-        raise NotAvailable(what, where=source.location, do=f"Load it again: workbench load … --as {manifest.name}")
-    return source
-
-
-def _opened(manifest: Manifest, spec: str, options: Mapping[str, Any]) -> Source:
-    kind = options.get("kind") or (manifest.kind if spec == manifest.location else detect(spec))
-    recorded = {}
-    if kind == manifest.kind:
-        known = lookup("reader", kind).parameters
-        recorded = {n: v for n, v in manifest.settings.items() if n in known and v not in (None, "")}
+    if isinstance(spec, Source):
+        return _checked(manifest, spec)
+    kind = options.get("kind") or (manifest.kind if str(spec) == manifest.location else detect(spec))
+    recorded = _recorded(manifest, kind, tuple(manifest.settings)) if kind == manifest.kind else {}
     if "packages" in recorded:  # recorded with their versions
         recorded["packages"] = tuple(recorded["packages"])
-    return open_source(spec, **{**recorded, **options, "kind": kind})
+    return _checked(manifest, open_source(spec, **{**recorded, "kind": kind, **options}))
+
+
+def _recorded(manifest: Manifest, kind: str, names: tuple[str, ...]) -> dict[str, Any]:
+    """Those of the named options that the collection records and this reader takes."""
+    known = lookup("reader", kind).parameters
+    return {n: manifest.settings[n] for n in names if n in known and manifest.settings.get(n) not in (None, "")}
+
+
+def _checked(manifest: Manifest, source: Source) -> Source:
+    if source.vectors is None and source.kind != "qdrant":
+        return source
+    what = f"a source of kind {source.kind} has ids or vectors of its own"
+    raise NotAvailable(what, where=source.location, do=f"Load it again: workbench load … --as {manifest.name}")

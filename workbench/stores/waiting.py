@@ -71,11 +71,11 @@ class Journal:
     """The documents that wait, each once: what is put last counts. One process writes at a time, by the collection's
     lock."""
 
-    def __init__(self, path: Path, db: sqlite3.Connection) -> None:
-        self.path, self._db = path, db
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
 
-    @contextmanager
     @staticmethod
+    @contextmanager
     def open(generation: Path) -> Iterator[Journal]:
         """The journal of a generation; the block is one transaction, undone by an error. Raises StorageError."""
         path = generation / FILE
@@ -85,7 +85,7 @@ class Journal:
             try:
                 db.execute("PRAGMA foreign_keys = ON")
                 db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA}")
-                yield Journal(path, db)
+                yield Journal(db)
                 db.execute("COMMIT")
                 fresh = False
             finally:
@@ -183,4 +183,5 @@ def _named(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise StorageError(f"what waits to be indexed cannot be kept or read: {error}", where=str(path)) from error
+        what = f"what waits to be indexed cannot be kept or read: {error}"
+        raise StorageError(what, where=str(path), do="Mend that, or load the collection again") from error
