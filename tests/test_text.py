@@ -110,3 +110,12 @@ def test_a_terminal_never_sees_escapes_or_direction_overrides():
     shown = visible("a\x1b[31mred\u202eevil\x07")
     assert "\x1b" not in shown and "\u202e" not in shown and "\x07" not in shown
     assert "red" in shown
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.one_of(st.text(max_size=60), st.text(alphabet="aABb1 .-'ü", max_size=20)), st.data())
+def test_a_text_holds_just_the_terms_that_are_its_own(text, data):
+    for tokenizer in (DEFAULT, Tokenizer(stem="porter")):
+        own = tokenizer.terms(text)
+        wanted = data.draw(st.lists(st.sampled_from([*own, "a", "ab", "b1", "u", "ü"]), max_size=3))
+        assert tokenizer.holds_all(text, wanted) == (set(wanted) <= set(own))

@@ -8,6 +8,7 @@ nothing else, so a count in Qdrant and a count in DuckDB mean the same.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal
@@ -82,6 +83,15 @@ class Tokenizer:
             # Porter stems `s` to nothing, which is no term.
             out = [stemmed for t in out if (stemmed := stem(t))]
         return out
+
+    def holds_all(self, text: str, wanted: Collection[str]) -> bool:
+        """Whether each of the terms is a term of the text."""
+        if text.isascii() and not self.stem:
+            # A term of such a text stands in it letter by letter; most texts are told apart by that alone.
+            lower = text.lower()
+            if not all(term in lower for term in wanted):
+                return False
+        return set(wanted) <= set(self.terms(text))
 
     def query_terms(self, text: str) -> list[str]:
         """The distinct terms of a query, in the order of their first appearance."""

@@ -35,10 +35,9 @@ def all_terms(query: Query, ctx: Context, *, k1: float = K1, b: float = B) -> Ra
     terms = ctx.terms(query)
     if len(terms) < 2:
         return Ranking("all_terms", (), ())
-    tokenizer, wanted = ctx.stores.tokenizer, set(terms)
 
     def holds(point: Point) -> bool:
-        return wanted <= set(tokenizer.terms(point.payload.get("content") or ""))
+        return ctx.stores.tokenizer.holds_all(point.payload.get("content") or "", terms)
 
     held = {i: p for i, p in _read(ctx).items() if ctx.fact(("all terms", i), partial(holds, p))}
     return _ordered_as_lexical("all_terms", held, ctx, terms, k1, b)
