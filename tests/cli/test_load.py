@@ -11,27 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from workbench.cli import main
 from workbench.cli.load import reader_options
 from workbench.errors import BadParameter
 from workbench.stores.home import open_stores, place
-
-
-def workbench(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, *arguments: str) -> tuple[int, str, str]:
-    """Run the command line in this process: (exit code, standard output, standard error)."""
-    monkeypatch.setattr(sys, "argv", ["workbench", *arguments])
-    code = 0
-    try:
-        main()
-    except SystemExit as ended:
-        code = ended.code or 0
-    out, err = capsys.readouterr()
-    return code, out, err
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture):
-    return lambda *arguments: workbench(monkeypatch, capsys, *arguments)
 
 
 def test_a_beir_folder_is_loaded_and_what_was_odd_is_said(home: Path, tiny_source: Path, run) -> None:

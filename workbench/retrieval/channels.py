@@ -56,23 +56,13 @@ def lexical_bm25(
 @register("channel")
 def lexical_engine_bm25(query: Query, ctx: Context, *, limit: int = SEMANTIC_LIMIT) -> Ranking:
     """The best points by Qdrant's own full-text BM25; ties by point id."""
-    terms = ctx.terms(query)
-    if not terms:
-        return _no_terms(ctx, limit)
-    found = ctx.once(("engine bm25", limit, tuple(terms)), lambda: ctx.engine_bm25(terms, query, limit))
-    ctx.evidence["lexical"] = Candidates(tuple(p for p, _ in found), ("bm25 in the engine",) * len(found), limit)
-    return Ranking.ordered("lexical", {p.id: s for p, s in found})
+    return _ranked_by_engine(query, ctx, limit, "bm25 in the engine", ctx.engine_bm25)
 
 
 @register("channel")
 def lexical_sparse_bm25(query: Query, ctx: Context, *, limit: int = SEMANTIC_LIMIT) -> Ranking:
     """The best points by BM25 as sparse vectors in Qdrant, where the collection was loaded with them; ties by point id."""
-    terms = ctx.terms(query)
-    if not terms:
-        return _no_terms(ctx, limit)
-    found = ctx.once(("sparse bm25", limit, tuple(terms)), lambda: ctx.sparse_bm25(terms, query, limit))
-    ctx.evidence["lexical"] = Candidates(tuple(p for p, _ in found), ("sparse bm25",) * len(found), limit)
-    return Ranking.ordered("lexical", {p.id: s for p, s in found})
+    return _ranked_by_engine(query, ctx, limit, "sparse bm25", ctx.sparse_bm25)
 
 
 @register("channel")
@@ -101,6 +91,16 @@ def _no_terms(ctx: Context, limit: int) -> Ranking:
     ctx.trace.note("lexical", "the query has no terms after the stop list")
     ctx.evidence["lexical"] = Candidates((), (), limit)
     return Ranking("lexical", (), ())
+
+
+def _ranked_by_engine(query: Query, ctx: Context, limit: int, origin: str, best) -> Ranking:
+    """A ranking made in Qdrant, read with its points' payload."""
+    terms = ctx.terms(query)
+    if not terms:
+        return _no_terms(ctx, limit)
+    found = ctx.once((origin, limit, tuple(terms)), lambda: best(terms, query, limit))
+    ctx.evidence["lexical"] = Candidates(tuple(p for p, _ in found), (origin,) * len(found), limit)
+    return Ranking.ordered("lexical", {p.id: s for p, s in found})
 
 
 def _ranked_by_catalog(query: Query, ctx: Context, limit: int, note: str, top) -> Ranking:
