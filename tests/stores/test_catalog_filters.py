@@ -69,7 +69,7 @@ def test_every_kind_of_filter_admits_what_the_contract_of_points_admits(
 @pytest.mark.parametrize(
     "filters",
     [{"created": {"after": "2026-01-01"}}, {"created": {}}, {"project": {"gte": "a"}}, {"project": 5},
-     {"tags": [True]}, {"n": float("nan")}, {"n": float("inf")}, {"n": object()}, {"n": [["a"]]},
+     {"tags": [True]}, {"n": float("nan")}, {"n": float("inf")}, {"n": 1j}, {"n": [["a"]]},
      {"created": {"gte": "yesterday"}}, {"created": {"gte": 5}}, {"n": {"gte": 1, "lt": "2026-01-01"}},
      {"n": {"gte": True}}, {"n": {"gte": float("nan")}}, {"n": {"gte": 10**400}}, {"created": {"gte": None}}],
     ids=str,
