@@ -97,3 +97,13 @@ def test_an_id_that_is_not_there_is_passed_over_where_asked(notes: Path, run) ->
     code, out, _ = run("update", "notes", "--delete", "nope", "--delete", "ferry.md", "--missing-ok", "--quiet")
     assert code == 0 and "1 deleted, 1 not found" in out
     assert "none given, none waited" in run("update", "notes", "--quiet")[1]
+
+
+def test_a_warning_is_said_by_the_update_that_read_what_it_is_of_and_by_no_later_one(notes: Path, tmp_path: Path, run) -> None:
+    (notes / "odd.md").write_text("---\ntags: [a\n---\n# Odd\n\nIts front matter is not closed.\n")
+    said = run("update", "notes", "--from", "vault", "--quiet")[1]
+    assert "warning: notes were read with something odd: 1 (odd.md" in " ".join(said.split())
+    assert "warning" not in run("update", "notes", "--quiet")[1]
+    (tmp_path / "c.jsonl").write_text(json.dumps({"id": "tea", "title": "Tea", "text": "It is green."}) + "\n")
+    assert "warning" not in run("update", "notes", "c.jsonl", "--quiet")[1]
+    assert "odd.md" in json.loads(run("collections", "--json")[1])[0]["manifest"]["warnings"][0]

@@ -203,3 +203,10 @@ def test_a_note_that_vanishes_is_named_and_the_rest_is_read(notes: Notes) -> Non
     (root / "a.md").unlink()
     assert [c.entity_id for c in source.chunks()] == ["b.md"]
     assert "a.md" in source.warnings[0]
+
+
+def test_a_note_without_text_is_found_by_its_title_and_named_in_a_warning(notes: Notes) -> None:
+    found = {"bare.md": "", "heading.md": "# A heading\n", "front.md": "---\ntitle: Named\n---\n\n", "full.md": "# A\n\nword"}
+    chunks, source = read(notes(found))
+    assert [c.text for c in chunks] == ["bare", "Named", "A\n\nword", "A heading"]
+    assert source.warnings == ["notes have no text but their title: 3 (bare.md, front.md, heading.md)"]

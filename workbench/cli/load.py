@@ -10,6 +10,8 @@ import typer
 from workbench.errors import BadParameter
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
     from workbench.stores.home import Listed
@@ -91,7 +93,7 @@ def _load(
         print(json.dumps(plain_manifest(manifest)))
         return
     unchanged = earlier is not None and earlier.name == manifest.generation
-    summary(manifest, "unchanged" if unchanged else "loaded")
+    summary(manifest, "unchanged" if unchanged else "loaded", manifest.warnings)
 
 
 def _collections(as_json: Annotated[bool, typer.Option("--json", help="As JSON and nothing else.")] = False) -> None:
@@ -144,18 +146,18 @@ def _console() -> Console:
     return Console()
 
 
-def summary(manifest: Manifest, said: str) -> None:
-    """What became of a collection, what it holds now, and the first warnings."""
+def summary(manifest: Manifest, said: str, warnings: Sequence[str]) -> None:
+    """What became of a collection, what it holds now, and the first warnings of what was read."""
     from rich.text import Text
 
     from workbench.text import visible
 
     console = _console()
     _show(console, manifest, said)
-    for warning in manifest.warnings[:WARNINGS_SHOWN]:
+    for warning in warnings[:WARNINGS_SHOWN]:
         console.print(Text("warning: ", style="yellow").append(visible(warning).replace("\n", " "), style="default"))
-    if len(manifest.warnings) > WARNINGS_SHOWN:
-        console.print(f"and {len(manifest.warnings) - WARNINGS_SHOWN} more: workbench collections --json")
+    if len(warnings) > WARNINGS_SHOWN:
+        console.print(f"and {len(warnings) - WARNINGS_SHOWN} more: workbench collections --json")
 
 
 def _list(found: list[Listed]) -> None:

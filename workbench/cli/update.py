@@ -45,7 +45,7 @@ def _update(
         print(json.dumps({**as_plain(done), "manifest": plain_manifest(done.manifest)}))
         return
     changed = done.added + done.changed + done.deleted
-    summary(done.manifest, "unchanged" if not changed else "to be changed" if defer else "updated")
+    summary(done.manifest, "unchanged" if not changed else "to be changed" if defer else "updated", done.warnings)
     told = {"added": done.added, "changed": done.changed, "deleted": done.deleted, "unchanged": done.unchanged,
             "not found": len(done.not_found)}  # fmt: skip
     console = Console(highlight=False)

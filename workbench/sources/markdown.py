@@ -66,7 +66,8 @@ def markdown(
 
     Raises SourceError for a folder without notes, and with `strict` for a note with anything odd: bytes that are
     not UTF-8, front matter that does not parse, a time without a zone, tags as a text. Without `strict` such a
-    note is read as far as it can be and a warning names it.
+    note is read as far as it can be and a warning names it. A note without text is found by its title, and a
+    warning names it too.
     """
     check_sizes(chunk_size, overlap)
     path = existing(location, "the folder of notes")
@@ -88,6 +89,7 @@ def _chunks(
 ) -> Iterator[Chunk]:
     odd = Tally("notes were read with something odd", NOTES_NAMED)
     unreadable = Tally("notes cannot be read", NOTES_NAMED)
+    bare = Tally("notes have no text but their title", NOTES_NAMED)
     for path in found.broken:
         unreadable.add(printable_path(path))
     names = NoteNames(map(printable_path, found.files))
@@ -106,6 +108,8 @@ def _chunks(
                 raise SourceError(note.problems[0], where=str(root / path),
                                   do="Mend the note, or read it without strict")  # fmt: skip
             odd.add(f"{note.id} ({'; '.join(note.problems)})")
+        if not note.text.strip():
+            bare.add(note.id)
         plain = without_code(note.text, note.units)
         links = list(find_links(plain, names, note.folder))
         for chunk in _entity_chunks(note, links, size, overlap):
@@ -125,6 +129,7 @@ def _chunks(
         tally.into(warnings)
     unreadable.into(warnings)
     odd.into(warnings)
+    bare.into(warnings)
 
 
 def read_note(data: bytes, path: str) -> Note:

@@ -33,7 +33,8 @@ from workbench.stores.waiting import ADDED, CHANGED, DELETED, Journal, Waiting, 
 @dataclass(frozen=True, slots=True)
 class Updated:
     """`added`, `changed` and `deleted` count the documents that are so in both stores now, or, deferred, that were put to
-    wait; `unchanged` were given as they stand; `not_found` are ids to delete that are not there."""
+    wait; `unchanged` were given as they stand; `not_found` are ids to delete that are not there; `warnings` are of what
+    this update read or indexed, where the manifest's are of all that stands."""
 
     manifest: Manifest
     added: int
@@ -42,6 +43,7 @@ class Updated:
     unchanged: int
     not_found: tuple[str, ...]
     waiting: Waiting
+    warnings: tuple[str, ...]
 
 
 def update(
@@ -76,13 +78,15 @@ def update(
             report.phase("read")
             given = _opened(manifest, changes, source, reader_options)
             found = _put(generation, manifest, given, source is not None, deleted, missing_ok)
-        done = [what for _, what, _, _ in found.changes]
+        done, known = [what for _, what, _, _ in found.changes], set(manifest.warnings)
         if not defer:
             send(generation, manifest, report)
             manifest, documents = apply(where, generation, manifest, report)
             done = [d.change for d in documents]
         counts = (done.count(change) for change in (ADDED, CHANGED, DELETED))
-        return Updated(manifest, *counts, len(found.unchanged), tuple(found.not_found), waiting_in(generation_of(where)))
+        warnings = tuple(dict.fromkeys([*found.warnings, *(w for w in manifest.warnings if w not in known)]))
+        waiting = waiting_in(generation_of(where))
+        return Updated(manifest, *counts, len(found.unchanged), tuple(found.not_found), waiting, warnings)
 
 
 def _asked(changes: Any, source: Any, deleted: tuple[str, ...], defer: bool) -> bool:
