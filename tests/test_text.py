@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.text import DEFAULT, STOP_LISTS, Tokenizer, fold, verbatim_key, visible
+from workbench.text import DEFAULT, STOP_LISTS, Tokenizer, excerpt, fold, verbatim_key, visible
 from workbench.types import Query
 
 
@@ -119,3 +119,17 @@ def test_a_text_holds_just_the_terms_that_are_its_own(text, data):
         own = tokenizer.terms(text)
         wanted = data.draw(st.lists(st.sampled_from([*own, "a", "ab", "b1", "u", "ü"]), max_size=3))
         assert tokenizer.holds_all(text, wanted) == (set(wanted) <= set(own))
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "shown"),
+    [
+        ("Latency budget\n\nThe latency is\nbounded.", "Latency budget", "The latency is …"),
+        ("Budget", "Budget", ""), ("Budget", "Budget\n\nbody", "Budget"), ("Budgets are met", "Budget", "Budgets are met"),
+        ("one two three four five six seven", "", "one two three four …"), ("one two three four fiv", "", "one two three four …"),
+        ("twenty is enough now", "", "twenty is enough now"), ("x" * 50, "", "x" * 20 + " …"), ("a " + "x" * 50, "", "a " + "x" * 18 + " …"),
+        ("a" + " " * 500 + "b" * 50, "", "a …"), ("", "", ""), ("", "t", ""),
+    ],
+)  # fmt: skip
+def test_an_excerpt_repeats_no_title_and_ends_with_a_word(text, title, shown):
+    assert excerpt(text, title, 20) == shown

@@ -118,6 +118,19 @@ def verbatim_key(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
+def excerpt(text: str, title: str, characters: int) -> str:
+    """The beginning of a text on one line of at most `characters`, without the title that is its first line; where it
+    goes on, ` …` stands after the last whole word, or within one that would leave less than half."""
+    rest = text.removeprefix(title)
+    if title and (not rest or rest[0] == "\n"):
+        text = rest
+    line = " ".join(text[: 8 * characters].split())
+    if len(line) <= characters and not text[8 * characters :].strip():
+        return line
+    cut = line[: characters + 1].rpartition(" ")[0]
+    return f"{cut if 2 * len(cut) >= characters else line[:characters]} …"
+
+
 _SURROGATE = regex.compile(r"[\ud800-\udfff]")
 
 

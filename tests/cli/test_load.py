@@ -159,3 +159,14 @@ def test_options_that_were_not_given_are_not_passed_on() -> None:
     assert reader_options(["chunk-size=3", "x=a=b"], overlap=0) == {"overlap": 0, "chunk_size": "3", "x": "a=b"}
     with pytest.raises(BadParameter):
         reader_options(["=3"])
+
+
+def test_a_result_says_its_title_once_and_ends_with_a_word(home: Path, tmp_path: Path, run, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault" / "a.md").write_text("# Latency budget\n\n" + "The latency is met. " * 20)
+    (tmp_path / "vault" / "bare.md").write_text("")
+    assert run("load", str(tmp_path / "vault"), "--as", "notes", "--quiet")[0] == 0
+    said = [row.rstrip() for row in run("search", "notes", "latency bare")[1].split("\n")]
+    assert any(row.endswith("  Latency budget " + "The latency is met. " * 7 + "The latency is met. …") for row in said)
+    assert any(row.endswith("  bare") for row in said)

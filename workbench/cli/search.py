@@ -7,6 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+EXCERPT_CHARACTERS = 160
+"""Of a row's text, in the table of results."""
+
 
 def parse_filters(pairs: list[str]) -> dict[str, Any]:
     """`field=value` pairs to Query.filters; a field named twice means any of its values; `field=` means absent."""
@@ -70,7 +73,7 @@ def _show(result: Any, trace: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from workbench.text import visible
+    from workbench.text import excerpt, visible
 
     console = Console()
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -80,7 +83,7 @@ def _show(result: Any, trace: bool) -> None:
         chunk = hit.chunk
         lists = " ".join(f"{n[:3]}:{r}" for n, r in hit.ranks.items())
         shown = Text(visible(chunk.title or chunk.entity_id).replace("\n", " "), style="bold")
-        shown.append(" " + visible(" ".join(chunk.text[:600].split()))[:160], style="not bold")
+        shown.append(" " + visible(excerpt(chunk.text, chunk.title, EXCERPT_CHARACTERS)), style="not bold")
         table.add_row(str(hit.rank), f"{hit.score:.4f}", lists, visible(str(hit.id)), shown)
     console.print(table if result.hits else "No results.")
     limits = [s for s in result.spans if s.limit and s.call != "search"]

@@ -10,6 +10,10 @@ from workbench.analysis.claims.notes_search_bytes import LIMIT
 from workbench.analysis.run import Run
 from workbench.analysis.verdict import HOLDS
 from workbench.reporting import notes_charts
+from workbench.text import excerpt
+
+EXCERPT_CHARACTERS = 160
+"""Of a row's excerpt, in the table of one's own queries."""
 
 
 def tell_old(run: Run) -> None:
@@ -72,7 +76,7 @@ def tell_own(run: Run, queries: list[str], limit: int) -> None:
 
 
 def _row(hit: Any) -> dict[str, Any]:
-    return {"rank": hit.rank, "type": hit.type, "id": hit.id, "score": round(hit.score, 4), "title": hit.title, "excerpt": " ".join(hit.excerpt.split())[:160]}
+    return {"rank": hit.rank, "type": hit.type, "id": hit.id, "score": round(hit.score, 4), "title": hit.title, "excerpt": excerpt(hit.excerpt, hit.title, EXCERPT_CHARACTERS)}
 
 
 def find(run: Run) -> None:
