@@ -38,6 +38,27 @@ def test_the_first_line_says_what_the_figures_support(tiny):
     assert "too few queries to tell (7)" in verdict(same, "adr_0172", "same", "RR")
 
 
+def _words(page):
+    return re.sub(r"\s+", " ", page)
+
+
+def test_the_page_calls_variants_by_name_and_counts_queries_whole(compared, tiny):
+    page, (a, b) = _words(comparison_page(compared)), compared.comparison.variants
+    assert f"<h1>{a} and {b}</h1>" in page
+    assert f'"{b} better"' in page and f'"{a} better"' in page and '"tickMinStep":1' in page.replace(" ", "")
+    for unclear in ("b − a", "b better", "value_a", ">p_holm<", "p_holm is"):
+        assert unclear not in page
+    for header in ("variant", "against", "mean", "mean against", "p (Holm)", "queries"):
+        assert re.search(rf"<th[^>]*>{re.escape(header)}</th>", page)
+
+
+def test_of_more_pairs_each_is_named_where_it_stands(tiny):
+    three = compare_variants(tiny, ["adr_0172", "two_lists", "semantic(floor=0.9)"], "titles", metrics=["RR"], resamples=99)
+    page = _words(comparison_page(three))
+    assert "<h1>adr_0172, two_lists and semantic(floor=0.9)</h1>" in page
+    assert '"two_lists against adr_0172, RR"' in page and '"the first better"' in page
+
+
 def test_hostile_texts_are_data_and_commands_are_whole():
     long = "x" * 5_000
     page = brief_page(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,17 @@ if TYPE_CHECKING:
     import polars as pl
 
 PAGE_NAME, DATA_NAME = "index.html", "comparison.json"
+PAIR_HEADERS = {
+    "b": "variant", "a": "against", "metric": "metric", "value_b": "mean", "value_a": "mean against", "difference": "difference",
+    "low": "from", "high": "to", "p": "p", "p_holm": "p (Holm)", "wins": "wins", "ties": "ties", "losses": "losses", "n": "queries",
+    "resolution": "resolution",
+}  # fmt: skip
+SLICE_HEADERS = {
+    "attribute": "attribute", "label": "value", "n": "queries", "b": "variant", "a": "against", "difference": "difference",
+    "low": "from", "high": "to",
+}  # fmt: skip
+"""What the tables call the columns of the comparison's."""
+
 SLICES_SHOWN = 60
 """Rows of the slice chart and table; a comparison of many pairs has hundreds."""
 
@@ -53,14 +65,22 @@ def comparison_page(compared: Compared) -> str:
         Section("What was run", (plans(compared.plans), notes([*compared.notes, *_facts_of_run(compared)]))),
     ]
     return brief_page(
-        eyebrow=f"Comparison on {compared.collection}", title=" against ".join(c.variants[:3]) + (" …" if len(c.variants) > 3 else ""),
+        eyebrow=f"Comparison on {compared.collection}", title=_title(c.variants),
         findings=findings or ["One variant alone: there is no pair to compare."],
         facts={
             "Queries": f"{c.n} evaluated, {c.skipped.height} skipped", "From": compared.queries.origin,
             "Resolves": _resolution(compared), "Tie width": f"{c.tie_width:g}",
         },
-        sections=sections, footer="Evaluated in the order shown: score = n − rank. Differences are b − a, paired by query.",
+        sections=sections, footer="Evaluated in the order shown: score = n − rank. A difference is the variant named first less the other, query by query.",
     )  # fmt: skip
+
+
+def _title(variants: Sequence[str]) -> str:
+    """The variants' names, the first three of many."""
+    shown, more = list(variants[:3]), len(variants) - 3
+    if more > 0:
+        shown.append(f"{more} more")
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
 def verdict(compared: Compared, a: str, b: str, metric: str) -> Markup:
@@ -106,13 +126,13 @@ def _differences(compared: Compared) -> tuple[Any, ...]:
     level = f"{compared.comparison.confidence:.0%}"
     out: list[Any] = []
     if drawn:
-        out.append(chart_block("intervals", intervals(drawn, level), f"b − a with its {level} bootstrap interval, by metric.", "", ()))
-    out.append(chart_block("outcomes", outcomes(rows), "Queries on which b is better, tied and worse.", "", ()))
-    columns = ["a", "b", "metric", "value_a", "value_b", "difference", "low", "high", "p", "p_holm", "wins", "ties", "losses", "n", "resolution"]
-    table = compared.comparison.per_pair.select(columns)
+        out.append(chart_block("intervals", intervals(drawn, level), f"{_minus(compared)}, with its {level} bootstrap interval, by metric.", "", ()))
+    out.append(chart_block("outcomes", outcomes(rows), "Queries on which either variant is better, and on which they are tied.", "", ()))
+    table = _named(compared.comparison.per_pair, PAIR_HEADERS)
     caption = (
-        f"Paired randomisation test and bootstrap, seed {compared.comparison.seed}, {compared.comparison.resamples:,} resamples; "
-        "p_holm is corrected over all rows; `resolution` is half the interval: a smaller difference this set cannot tell from none."
+        f"Paired randomisation test and bootstrap, seed {compared.comparison.seed}, {compared.comparison.resamples:,} resamples. "
+        "A difference is the variant's mean less that of the one it stands against; p (Holm) is corrected over all rows; "
+        "the resolution is half the interval: a smaller difference this set cannot tell from none."
     )
     out.append(table_block("pairs", _short_floats(table).head(200), caption, "", ()))
     return tuple(out)
@@ -125,12 +145,12 @@ def _slices(compared: Compared) -> tuple[Any, ...]:
         return ()
     level = f"{compared.comparison.confidence:.0%}"
     few = compared.comparison.per_slice.filter(metric=main, suppressed=True).height
-    caption = f"{main}, b − a within each slice of the queries, with its {level} interval; not corrected for their number." + (
+    caption = f"{main} within each slice of the queries: {_minus(compared)}, with its {level} interval; not corrected for their number." + (
         f" {few} slices with too few queries are left out." if few else ""
     )
     return (
         chart_block("slices", slice_intervals(frame.to_dicts(), level), caption, "", ()),
-        table_block("slice-table", _short_floats(frame.drop("suppressed", "metric")), f"{main} by slice.", "", ()),
+        table_block("slice-table", _short_floats(_named(frame, SLICE_HEADERS)), f"{main} by slice.", "", ()),
     )
 
 
@@ -159,6 +179,17 @@ def _column(d: Difference, side: Side) -> Column:
         for s in side.page
     )
     return Column(side.variant, lines, (sentence,), (side.command,) if side.command else ())
+
+
+def _minus(compared: Compared) -> str:
+    """What a difference is, by name where there is one pair."""
+    pairs = compared.comparison.per_pair.select("a", "b").unique(maintain_order=True).rows()
+    return f"{pairs[0][1]} minus {pairs[0][0]}" if len(pairs) == 1 else "The variant named first minus the second"
+
+
+def _named(frame: pl.DataFrame, headers: Mapping[str, str]) -> pl.DataFrame:
+    """These columns, in this order, under these headers."""
+    return frame.select(list(headers)).rename(headers)
 
 
 def _resolution(compared: Compared) -> str:

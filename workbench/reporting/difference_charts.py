@@ -8,8 +8,10 @@ from typing import Any
 from workbench.reporting.theme import ACCENT, MUTED
 
 WIDE = 640
-BETTER, TIED, WORSE = "b better", "tied", "b worse"
-OUTCOME_COLOURS = {BETTER: "#1f7a63", TIED: "#cfd5dd", WORSE: "#c1432c"}
+LEGEND_PIXELS = 200
+OUTCOME_COLOURS = {"wins": "#1f7a63", "ties": "#cfd5dd", "losses": "#c1432c"}
+TITLES = {"p_holm": "p (Holm)", "n": "queries"}
+"""What a tooltip calls a column that is no word."""
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -47,7 +49,10 @@ def _interval_chart(rows: Rows, line: str, panel: str, level: str) -> Any:
     order = list(dict.fromkeys(r[line] for r in rows))
     base = _chart(rows)
     lines = base.encode(y=alt.Y(f"{line}:N", sort=order, title=None))
-    shown = [alt.Tooltip(f, format=".4f") if f in ("difference", "low", "high", "p_holm") else f for f in rows[0] if f != panel]
+    shown = [
+        alt.Tooltip(f, title=TITLES.get(f, f), **({"format": ".4f"} if f in ("difference", "low", "high", "p_holm") else {}))
+        for f in rows[0] if f != panel
+    ]  # fmt: skip
     zero = base.mark_rule(color=MUTED).encode(x=alt.datum(0))
     whisker = lines.mark_rule(strokeWidth=2, color=ACCENT).encode(
         x=alt.X("low:Q", title=f"difference, {level} interval"), x2="high:Q"
@@ -59,18 +64,23 @@ def _interval_chart(rows: Rows, line: str, panel: str, level: str) -> Any:
 
 
 def outcomes(rows: Rows) -> Any:
-    """Queries won, tied and lost, one bar a pair and metric. Rows: the pair table's."""
+    """Queries won, tied and lost, one bar a pair and metric; the legend names the two variants where there is one pair.
+    Rows: the pair table's."""
     import altair as alt
 
+    pairs = list(dict.fromkeys((r["a"], r["b"]) for r in rows))
+    a, b = pairs[0] if len(pairs) == 1 else ("the second", "the first")
+    names = {"wins": f"{b} better", "ties": "tied", "losses": f"{a} better"}
     kept = [
-        {"pair": f"{_pair(r)}, {r['metric']}", "outcome": name, "queries": r[column], "place": place}
-        for r in rows for place, (name, column) in enumerate(((BETTER, "wins"), (TIED, "ties"), (WORSE, "losses")))
+        {"pair": r["metric"] if len(pairs) == 1 else f"{r['b']} against {r['a']}, {r['metric']}",
+         "outcome": name, "queries": r[column], "place": place}
+        for r in rows for place, (column, name) in enumerate(names.items())
     ]  # fmt: skip
     return _chart(kept).mark_bar(cornerRadiusEnd=0).encode(
         y=alt.Y("pair:N", sort=list(dict.fromkeys(r["pair"] for r in kept)), title=None),
-        x=alt.X("queries:Q", title="queries", stack="zero"),
+        x=alt.X("queries:Q", title="queries", stack="zero", axis=alt.Axis(format=",d", tickMinStep=1)),
         order="place:O",
-        color=alt.Color("outcome:N", title=None, sort=list(OUTCOME_COLOURS),
-                        scale=alt.Scale(domain=list(OUTCOME_COLOURS), range=list(OUTCOME_COLOURS.values()))),
+        color=alt.Color("outcome:N", title=None, sort=list(names.values()), legend=alt.Legend(labelLimit=LEGEND_PIXELS),
+                        scale=alt.Scale(domain=list(names.values()), range=list(OUTCOME_COLOURS.values()))),
         tooltip=["pair", "outcome", "queries"],
     ).properties(width=WIDE - 220, height=alt.Step(18))  # fmt: skip
