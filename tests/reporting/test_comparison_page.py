@@ -48,7 +48,7 @@ def test_the_page_calls_variants_by_name_and_counts_queries_whole(compared, tiny
     assert f'"{b} better"' in page and f'"{a} better"' in page and '"tickMinStep":1' in page.replace(" ", "")
     for unclear in ("b − a", "b better", "value_a", ">p_holm<", "p_holm is"):
         assert unclear not in page
-    for header in ("variant", "against", "mean", "mean against", "p (Holm)", "queries"):
+    for header in ("metric", f"mean of {a}", f"mean of {b}", "p (Holm)", "queries"):
         assert re.search(rf"<th[^>]*>{re.escape(header)}</th>", page)
 
 
@@ -56,6 +56,8 @@ def test_of_more_pairs_each_is_named_where_it_stands(tiny):
     three = compare_variants(tiny, ["adr_0172", "two_lists", "semantic(floor=0.9)"], "titles", metrics=["RR"], resamples=99)
     page = _words(comparison_page(three))
     assert "<h1>adr_0172, two_lists and semantic(floor=0.9)</h1>" in page
+    for header in ("variant", "against", "mean", "mean against"):
+        assert re.search(rf"<th[^>]*>{header}</th>", page)
     assert '"two_lists against adr_0172, RR"' in page and '"the first better"' in page
 
 

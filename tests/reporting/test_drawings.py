@@ -111,7 +111,12 @@ def test_the_charts_of_a_set_are_made_of_its_table_and_ranges():
     near = CHOSEN.replace(name="near", lexical=None, derived=())
     both = compare_over(made_collection(DOCS), asked, CHOSEN, near, judged=judge(asked, [Qrel("q1", "e1", 1)]), metric="RR")
     bars = comparison_charts.most_different(both.table, both.left, both.right).to_dict()
-    assert [r["overlap"] for r in next(iter(bars["datasets"].values()))] == both.table["rbo"].to_list()
+    drawn = next(iter(bars["datasets"].values()))
+    assert [r["difference"] for r in drawn] == [1 - rbo for rbo in both.table["rbo"]] == sorted((r["difference"] for r in drawn), reverse=True)
+    assert [r["query"] for r in drawn] == both.table["text"].to_list() and bars["encoding"]["y"]["field"] == "query"
+    twice = both.table.with_columns(text=both.table["text"].replace("red", "blue <script>"))
+    drawn = next(iter(comparison_charts.most_different(twice, both.left, both.right).to_dict()["datasets"].values()))
+    assert {r["query"] for r in drawn} == {"blue <script> (q1)", "blue <script> (q2)"}
     same = compare_over(made_collection(DOCS), asked, CHOSEN, CHOSEN.replace(name="same"))
     assert same.table["first_difference"].to_list() == [None, None]
     assert comparison_charts.most_different(same.table, same.left, same.right).to_dict()  # a column of nothing has a type too

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.rank_compare import NO_LIST, ComparedRow, RankComparison
 from workbench.reporting.theme import CATEGORIES, MUTED
+from workbench.text import excerpt
 
 if TYPE_CHECKING:
     import polars as pl
@@ -62,16 +63,20 @@ def membership(row: ComparedRow) -> str:
 
 
 def most_different(table: pl.DataFrame, left: str, right: str, limit: int = 20) -> Any:
-    """The queries on which two variants differ most: rank-biased overlap, least first."""
+    """The queries on which two variants differ most, by their texts: a long bar is a rank-biased overlap near 0."""
     alt = _alt()
+    asked = table.head(limit).to_dicts()
+    texts = [excerpt(r["text"], "", TITLE_CHARACTERS) or "(an empty query)" for r in asked]
     rows = [
-        {"query": f"{' '.join(r['text'].split())[:TITLE_CHARACTERS]}", "overlap": r["rbo"], "first difference": r["first_difference"], "id": r["query_id"]}
-        for r in table.head(limit).to_dicts()
+        # Two queries of one text are two bars.
+        {"query": text if texts.count(text) == 1 else f"{text} ({r['query_id']})", "difference": 1 - r["rbo"], "overlap": r["rbo"],
+         "first difference": r["first_difference"], "id": r["query_id"]}
+        for r, text in zip(asked, texts, strict=True)
     ]  # fmt: skip
     return alt.Chart(_frame(rows)).mark_bar().encode(
-        y=alt.Y("id:N", sort=[r["id"] for r in rows], title=None, axis=alt.Axis(labelLimit=260)),
-        x=alt.X("overlap:Q", scale=alt.Scale(domain=[0, 1]), title=f"rank-biased overlap of {left} and {right}"),
-        tooltip=["query:N", alt.Tooltip("overlap:Q", format=".3f"), "first difference:Q"],
+        y=alt.Y("query:N", sort=[r["query"] for r in rows], title=None, axis=alt.Axis(labelLimit=260)),
+        x=alt.X("difference:Q", scale=alt.Scale(domain=[0, 1]), title=[f"how far {left} and {right} differ", "(1 − rank-biased overlap)"]),
+        tooltip=["query:N", "id:N", alt.Tooltip("overlap:Q", title="rank-biased overlap", format=".3f"), alt.Tooltip("first difference:Q", title="first difference at rank")],
     ).properties(width=WIDE - 200, height=alt.Step(20))  # fmt: skip
 
 

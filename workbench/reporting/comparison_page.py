@@ -126,12 +126,12 @@ def _differences(compared: Compared) -> tuple[Any, ...]:
     level = f"{compared.comparison.confidence:.0%}"
     out: list[Any] = []
     if drawn:
-        out.append(chart_block("intervals", intervals(drawn, level), f"{_minus(compared)}, with its {level} bootstrap interval, by metric.", "", ()))
+        out.append(chart_block("intervals", intervals(drawn, level), f"Difference by metric: {_minus(compared)}, with its {level} bootstrap interval.", "", ()))
     out.append(chart_block("outcomes", outcomes(rows), "Queries on which either variant is better, and on which they are tied.", "", ()))
-    table = _named(compared.comparison.per_pair, PAIR_HEADERS)
+    table = _named(compared, compared.comparison.per_pair, PAIR_HEADERS)
     caption = (
         f"Paired randomisation test and bootstrap, seed {compared.comparison.seed}, {compared.comparison.resamples:,} resamples. "
-        "A difference is the variant's mean less that of the one it stands against; p (Holm) is corrected over all rows; "
+        f"A difference is {_minus(compared)}; p (Holm) is corrected over all rows; "
         "the resolution is half the interval: a smaller difference this set cannot tell from none."
     )
     out.append(table_block("pairs", _short_floats(table).head(200), caption, "", ()))
@@ -150,7 +150,7 @@ def _slices(compared: Compared) -> tuple[Any, ...]:
     )
     return (
         chart_block("slices", slice_intervals(frame.to_dicts(), level), caption, "", ()),
-        table_block("slice-table", _short_floats(_named(frame, SLICE_HEADERS)), f"{main} by slice.", "", ()),
+        table_block("slice-table", _short_floats(_named(compared, frame, SLICE_HEADERS)), f"{main} by slice.", "", ()),
     )
 
 
@@ -183,12 +183,23 @@ def _column(d: Difference, side: Side) -> Column:
 
 def _minus(compared: Compared) -> str:
     """What a difference is, by name where there is one pair."""
-    pairs = compared.comparison.per_pair.select("a", "b").unique(maintain_order=True).rows()
-    return f"{pairs[0][1]} minus {pairs[0][0]}" if len(pairs) == 1 else "The variant named first minus the second"
+    pair = _only_pair(compared)
+    return f"{pair[1]} minus {pair[0]}" if pair else "the variant named first minus the second"
 
 
-def _named(frame: pl.DataFrame, headers: Mapping[str, str]) -> pl.DataFrame:
-    """These columns, in this order, under these headers."""
+def _only_pair(compared: Compared) -> tuple[str, str] | None:
+    """(a, b) where no other two were compared."""
+    pairs = compared.comparison.per_pair.select("a", "b").unique().rows()
+    return pairs[0] if len(pairs) == 1 else None
+
+
+def _named(compared: Compared, frame: pl.DataFrame, headers: Mapping[str, str]) -> pl.DataFrame:
+    """These columns, in this order, under these headers; where there is one pair, its names head the means and stand in
+    no row."""
+    pair = _only_pair(compared)
+    if pair:
+        means = {"value_a": f"mean of {pair[0]}", "value_b": f"mean of {pair[1]}"}
+        headers = {c: means.get(c, h) for c, h in headers.items() if c not in ("a", "b")}
     return frame.select(list(headers)).rename(headers)
 
 

@@ -36,7 +36,7 @@ def intervals(rows: Rows, level: str) -> Any:
 def slice_intervals(rows: Rows, level: str) -> Any:
     """Differences within slices with their intervals, one panel a pair. Rows: the slice table's with figures."""
     kept = [
-        {"slice": f"{r['attribute']} {r['label']} ({r['n']})", "pair": _pair(r), **{k: r[k] for k in ("difference", "low", "high", "n")}}
+        {"slice": f"{r['attribute'].replace('_', ' ')} {r['label']} ({r['n']})", "pair": _pair(r), **{k: r[k] for k in ("difference", "low", "high", "n")}}
         for r in rows
     ]
     return _interval_chart(kept, "slice", "pair", level)
