@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+# Running a notebook writes its outputs into it: what a person plays with is a copy that Git ignores.
+OWN    := notebooks/own/investigate.ipynb
 SIZE   ?= full
 STAMP  := $(VENV)/.installed
 
@@ -12,7 +14,7 @@ export WORKBENCH_HOME ?= $(CURDIR)/.workbench
 help:
 	@echo "make reproduce   set up everything and write the reports (SIZE=small for a quick look)"
 	@echo "make test        set up everything and run the tests"
-	@echo "make lab         open JupyterLab on notebooks/"
+	@echo "make lab         open JupyterLab on a copy of the investigation's notebook, yours to change"
 	@echo "make bench       measure speed as ratios and write benchmarks/results.json"
 
 setup: $(STAMP)
@@ -32,7 +34,8 @@ reproduce: $(STAMP)
 	$(BIN)/workbench reproduce --all --size $(SIZE)
 
 lab: $(STAMP)
-	$(BIN)/jupyter lab --notebook-dir=notebooks $(if $(filter 0,$(shell id -u)),--allow-root)
+	@mkdir -p $(dir $(OWN)) && { test -e $(OWN) || cp notebooks/investigate.ipynb $(OWN); }
+	$(BIN)/jupyter lab $(OWN) --notebook-dir=notebooks $(if $(filter 0,$(shell id -u)),--allow-root)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
