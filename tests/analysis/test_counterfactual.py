@@ -91,6 +91,8 @@ def test_where_no_value_does_none_of_a_grid_does_and_the_best_rank_is_never_beat
         ranks = [rank_by_search(collection, text, chosen, c.knob, value, target) for value in grid]
         assert not any(within(r, first) for r in ranks) and c.proof
         assert all(r is None or r >= c.best_rank for r in ranks)
+        if c.best_rank is not None:
+            assert rank_by_search(collection, text, chosen, c.knob, c.best, target) == c.best_rank
 
 
 @SETTINGS
@@ -236,6 +238,14 @@ def test_answers_that_help_come_first_and_the_one_that_moves_the_fewest_leads():
     helps = [c for c in found if c.verdict == "found"]
     assert helps and list(found[: len(helps)]) == helps
     assert [c.moved for c in helps] == sorted(c.moved for c in helps)
+
+
+def test_of_answers_that_do_not_help_the_nearest_leads():
+    docs = [Document(n, "red" + " blue" * (n - 1), f"e{n}", "a", 15 * (7 - n)) for n in range(1, 8)]
+    frozen = freeze(made_collection(docs), Query("red"), FOUR, depth=8)
+    found = [c for c in counterfactuals(frozen, 4, first=1) if c.verdict == "none"]
+    best = [99 if c.best_rank is None else c.best_rank for c in found]
+    assert best == sorted(best) and len(set(best)) > 1
 
 
 def test_the_bonus_is_solved_as_a_line():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workbench.analysis.targets import SHOWN, AmbiguousTarget, NoSuchTarget, resolve
+from workbench.analysis.targets import NEAREST, SHOWN, AmbiguousTarget, NoSuchTarget, resolve
 from workbench.retrieval.search import open_collection
 from workbench.sources.source import Source
 from workbench.stores.loader import load
@@ -66,3 +66,11 @@ def test_what_is_near_is_named(shelf, text):
 def test_nothing_is_an_error_and_never_a_guess(shelf, text):
     with pytest.raises(NoSuchTarget):
         resolve(shelf, text)
+
+
+@pytest.mark.parametrize(("text", "meant"), [("The sae", "point:1"), ("mamy7", "point:"), ("Numbred", "point:5")])
+def test_of_a_name_that_nothing_holds_the_three_spelled_most_like_it_are_offered(shelf, text, meant):
+    with pytest.raises(NoSuchTarget, match="Near it") as error:
+        resolve(shelf, text)
+    offered = str(error.value).split("Near it: ")[1]
+    assert offered.startswith(meant) and offered.count("point:") == NEAREST

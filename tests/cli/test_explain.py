@@ -46,6 +46,13 @@ def test_text_says_where_it_stands_why_and_what_would_bring_it_in(tiny):
     assert "beyond the page" in said and "No k does" in " ".join(said.split())
 
 
+def test_where_no_knob_does_that_is_said_first_and_in_the_first_n_what_keeps_it_there(tiny):
+    said = " ".join(run(tiny, QUERY, "--target", "ferry", "--first", "1").stdout.split())
+    assert "What keeps it in the first 1" in said
+    low = " ".join(run(tiny, QUERY, "--target", "tea", "--first", "1").stdout.split())
+    assert "What would bring it into the first 1 No single knob" in low
+
+
 def test_knobs_filters_and_modes_reach_the_search(tiny):
     told = json.loads(run(tiny, "ferry", "--target", "tea", "--set", "cap=1", "--set", "semantic_limit=1", "--json").stdout)
     assert [a["reason"] for a in told["explanation"]["absences"]] == ["holds no term", "below the semantic limit"]

@@ -60,7 +60,7 @@ def test_a_reading_shows_its_cap_and_its_target_within_the_frame(cap, target):
     svg = reading_order("lexical", [Stretch("all terms", 1, 3), Stretch("term a", 4, 7)], cap, target, {}, cap_label="cap", note="not there")
     drawn, said = parsed(svg), words(svg)
     assert f"cap {cap:,}" in said and ("not there" in said) == (target is None)
-    assert (f"the target, number {target:,}" in said) if target else not any("number" in w for w in said)
+    assert (f"the document, number {target:,}" in said) if target else not any("number" in w for w in said)
     width = float(drawn.get("width"))
     assert all(0 <= float(t.get("x")) <= width for t in drawn.iter("text"))
 
@@ -85,7 +85,7 @@ def test_the_place_beyond_the_depth_is_the_explanations():
     told = bench.explained(view, far)
     needed = {a.where: int(a.needed) for a in told.absences}
     said = words(f"<svg>{pictures.caps(view, far, told)}</svg>")
-    assert [w for w in said if w.startswith("the target")] == [f"the target, number {needed[n]}" for n in ("lexical", "semantic")]
+    assert [w for w in said if w.startswith("the document")] == [f"the document, number {needed[n]}" for n in ("lexical", "semantic")]
 
 
 def test_the_slope_chart_has_both_ranks_of_every_row_and_its_lists():

@@ -10,6 +10,7 @@ from helpers.made_collection import Document, made_collection
 from workbench.analysis.counterfactual import counterfactuals
 from workbench.analysis.explain import explain
 from workbench.errors import BadParameter
+from workbench.reporting import words
 from workbench.reporting.widgets.bench import Bench
 from workbench.reporting.widgets.investigation import Investigation, investigate
 from workbench.reporting.widgets.session import Session, filters_of, filters_text
@@ -136,6 +137,20 @@ def test_an_error_is_said_and_the_last_good_look_stays(asked):
         view = asked.view
 
 
+def test_after_an_error_the_session_and_the_form_are_those_of_the_look_that_is_shown(asked):
+    view, k = asked.view, asked._controls["k"]
+    asked._form.variant.value = "adr_0172_multilingual"  # tiny has no vectors of the second model
+    assert asked.problem and asked.view is view and asked.session == view.session
+    assert asked._form.variant.value == "adr_0172" and "has no vectors of the model" in asked._status.value
+    asked._form.filters.value = "no equals"
+    assert "not of the form" in asked.problem and asked._form.filters.value == ""
+    asked.ask(other="notes_rrf")
+    assert asked._form.other.value == "" and "notes_rrf" not in [v for _, v in asked._form.other.options]
+    assert "k" in asked._controls and asked._controls["k"].value == k.value
+    asked.turn("k", 5)
+    assert asked.problem == "" and asked.view.session.knobs == {"k": 5}
+
+
 def test_another_stage_has_other_knobs_and_the_choice_can_be_taken_back(asked):
     assert "weight.lexical" in asked._controls and "bonus" not in asked._controls
     asked.turn("k", 5)
@@ -179,6 +194,45 @@ def test_what_changed_names_what_was_turned_and_which_rows_moved(crossed):
     assert "weight of the lexical list as it was → 0" in said and before != after
     assert said.count("<tr>") == len(set(before) | set(after)) - sum(a == b for a, b in zip(before, after, strict=True))
     assert '<span class="up"' in crossed._table.html and '<span class="down"' in crossed._table.html
+
+
+def test_a_new_question_has_nothing_to_compare_with_and_a_pin_changes_nothing(asked, opened):
+    asked.ask(query="green tea")
+    asked.pin(point(opened, "tea"))
+    said = asked._panels["What changed"].value
+    assert "Nothing to compare with yet" in said and "Nothing was turned" not in said
+    asked.turn("k", 3)
+    turned = asked._panels["What changed"].value
+    asked.pin(point(opened, "ferry"))
+    assert asked._panels["What changed"].value == turned and "k as it was → 3" in turned
+
+
+def test_the_pinned_line_has_the_reason_the_best_answer_and_no_rank_twice_in_a_row(crossed):
+    crossed.pin(4)
+    for k in (59, 58, 57):
+        crossed.turn("k", k)
+    said = crossed._watch.value
+    assert len(set(crossed.trail)) == 1 and "before:" not in said
+    told, answers = explain(crossed.bench.collection, crossed.view.result, 4), crossed.bench.answers(crossed.view, 4)
+    assert words.reason_texts(told)[0] in said and words.best_answer(answers) in said
+    crossed.turn("weight.lexical", 0.0)
+    crossed.turn("k", 56)
+    first, last = crossed.trail[0], crossed.trail[-1]
+    assert first != last and f"before: {first}</span>" in crossed._watch.value
+
+
+def test_an_entry_of_a_menu_is_as_wide_as_the_menu():
+    from workbench.reporting.widgets.controls import _short
+
+    assert _short(["rrf(k=60)", "rrf_priors(priors=('recency', 'project'))"]) == ["rrf(k=60)", "rrf_priors(…)"]
+    alike = ["max_min(bonus=0.3, half_life=7)", "max_min(bonus=0.4, half_life=7)"]
+    assert _short(alike) == alike
+
+
+def test_the_compared_columns_are_named_now_and_beside(asked):
+    asked.ask(knobs={"k": 3}, other="adr_0005")
+    said = asked._panels["Compare"].value
+    assert ">now</text>" in said and ">beside</text>" in said and "Now: adr_0172 (k=3" in said and "Beside: adr_0005" in said
 
 
 def test_the_cell_of_code_gives_this_ranking_and_this_session(asked, opened, tiny):

@@ -96,3 +96,13 @@ def test_a_snippet_is_a_window_of_its_text_and_marks_what_it_says():
     whole = snippet("the Big ferry", Evidence({"big": 1, "ferry": 1}, ((4, 7), (8, 13)), (4, 13), "content"))
     assert [(p.text, p.mark) for p in whole] == [("the ", ""), ("Big ferry", "verbatim")]
     assert snippet("", None) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "span", "mark"),
+    [("wait, then go", (6, 9), []), ("other", (1, 4), []), ("go to the harbour", (6, 9), ["the"]), ("the", (0, 3), ["the"]), ("a(the)b", (2, 5), ["the"]), ("\u4eca\u65e5\u4f1a\u8b70\u9332", (2, 4), ["\u4f1a\u8b70"])],
+)  # fmt: skip
+def test_a_query_inside_a_word_is_not_marked(text, span, mark):
+    from workbench.analysis.evidence import Evidence
+
+    assert [p.text for p in snippet(text, Evidence({}, (), span, "content")) if p.mark] == mark

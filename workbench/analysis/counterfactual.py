@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, Literal
 
 from workbench.analysis.beyond_depth import Bound, bound
@@ -45,8 +46,9 @@ class Move:
 class Counterfactual:
     """One knob's answer. `value` is the nearest to `now` that brings the target into the first `first`, `rank` the
     rank there; `plain` is the shortest number of the same run of values, `low` to `high`, and `plain_rank` the rank
-    there. Where nothing does, `best_rank` is the best over all values and `proof` says why. `moves` are the other
-    rows that stand in the first `first` before or after, at `plain`. `curve` is the rank at every value.
+    there. Where nothing does, `best_rank` is the best over all values, `best` a plain value that brings it, and
+    `proof` says why. `moves` are the other rows that stand in the first `first` before or after, at `plain`. `curve`
+    is the rank at every value.
     """
 
     knob: str
@@ -62,6 +64,7 @@ class Counterfactual:
     low: Any = None
     high: Any = None
     best_rank: int | None = None
+    best: Any = None
     proof: str = ""
     always_above: tuple[PointId, ...] = ()
     moves: tuple[Move, ...] = ()
@@ -83,8 +86,8 @@ def counterfactuals(
     mode: Mode = "hybrid", only: Sequence[str] | None = None,
 ) -> tuple[Counterfactual, ...]:  # fmt: skip
     """One answer for every knob that frozen lists answer: first those that bring the target in, the fewest other rows
-    of the page moved first, then the rest in the knobs' order. `spec` is the variant as its knobs stand now, by
-    default the frozen one; `only` names the knobs that are asked.
+    of the page moved first, then the rest by the best rank that any value brings. `spec` is the variant as its knobs
+    stand now, by default the frozen one; `only` names the knobs that are asked.
 
     Raises BeyondFrozen where the variant itself needs more than was frozen.
     """
@@ -95,7 +98,11 @@ def counterfactuals(
     asked = [k for k in known.values() if not k.again and columns.answers(k) and (only is None or k.name in only)]
     answers = [_answer(frozen, now, columns, knob, target, first) for knob in asked]
     order = {"found": 0, "holds already": 1, "beyond the depth": 2, "none": 3}
-    return tuple(sorted(answers, key=lambda c: (order[c.verdict], c.moved if c.verdict == "found" else 0)))
+
+    def nearness(c: Counterfactual) -> float:
+        return c.moved if c.verdict == "found" else 0 if c.verdict == "holds already" else inf if c.best_rank is None else c.best_rank
+
+    return tuple(sorted(answers, key=lambda c: (order[c.verdict], nearness(c))))
 
 
 def _answer(frozen: Frozen, now: Result, columns: ListColumns, knob: Knob, target: PointId, first: int) -> Counterfactual:
@@ -116,6 +123,7 @@ def _answer(frozen: Frozen, now: Result, columns: ListColumns, knob: Knob, targe
     top = best(curve.pieces)
     told["best_rank"] = top.rank if top else None
     if found is None:
+        told["best"] = curve.plain(top, min(max(curve.now, top.first), top.last)) if top else None
         side = "semantic" if knob.name == "semantic_limit" else "lexical"
         bounds = bound(frozen, columns, side, target, first) if curve.ended else None
         verdict: Verdict = "beyond the depth" if curve.ended and bounds is None else "none"
@@ -147,7 +155,7 @@ def _chosen(curve: Curve, run: Any, now: Result, target: PointId, told: Mapping[
     within = [(c, r) for c, r in ranks.items() if r is not None and r <= first]
     if not within:
         proof = f"Each of {len(ranks)} alternatives was run: " + ", ".join(f"{_word(c)} brings {r or 'no rank'}" for c, r in ranks.items()) + "."
-        return Counterfactual(verdict="none", proof=proof, **told)
+        return Counterfactual(verdict="none", proof=proof, best=next((c for c, r in ranks.items() if r == top), None) if top else None, **told)
     moved = {choice: moves(now, run(choice), target, first) for choice, _ in within}
     choice, rank = min(within, key=lambda w: sum(m.before != m.after for m in moved[w[0]]))
     return Counterfactual(verdict="found", value=choice, rank=rank, plain=choice, plain_rank=rank, moves=moved[choice], **told)

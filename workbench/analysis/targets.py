@@ -18,7 +18,17 @@ SHOWN = 10
 
 TITLE_SHOWN = 60
 
+NEAREST = 3
+"""Documents offered by their spelling, where none holds what was named."""
+
 WAYS = ("point", "entity", "title")
+
+_GIVE = "Give an id, an entity's id or a whole title"
+
+# A title of a megabyte is compared by its beginning: the measure takes the product of both lengths.
+_ALIKE = "greatest({}) DESC".format(
+    ", ".join(f"jaro_winkler_similarity(left(lower(coalesce({name}, '')), 100), left(lower($text), 100))" for name in ("title", "entity_id"))
+)
 
 _FIELDS = "point_id, entity_id, chunk_index, title"
 
@@ -70,7 +80,7 @@ def resolve(collection: Collection, text: str, result: Result | None = None) -> 
         if waits is not None:
             raise NotYetIndexed(waits, not_indexed(collection, waits))
         near = _near(collection, well_formed(wanted))
-        raise NoSuchTarget(f"nothing is named {wanted!r}", do=f"Near it: {_listed(near)}" if near else "Give an id, an entity's id or a whole title")
+        raise NoSuchTarget(f"nothing is named {wanted!r}", do=f"Near it: {_listed(near)}" if near else _GIVE)
     if result is not None and len({c.entity for c in found.values()}) == 1:
         ranks = result.fused.ranks()
         return min(found, key=lambda i: (ranks.get(i, len(ranks) + 1), found[i].chunk, point_order(i)))
@@ -103,12 +113,16 @@ _LOOKED_UP = {"point": _points, "entity": _entities, "title": _titles}
 
 
 def _near(collection: Collection, text: str) -> list[Candidate]:
-    return _rows(collection, "contains(lower(title), lower($text)) OR contains(lower(entity_id), lower($text))", text) if text else []
+    """What holds the text in its title or entity's id, else the documents that are spelled most like it."""
+    if not text.strip():
+        return []
+    holding = "contains(lower(title), lower($text)) OR contains(lower(entity_id), lower($text))"
+    return _rows(collection, holding, text) or _rows(collection, "chunk_index = 0", text, _ALIKE, NEAREST)
 
 
-def _rows(collection: Collection, where: str, text: str) -> list[Candidate]:
+def _rows(collection: Collection, where: str, text: str, order: str = "length(title)", limit: int = SHOWN + 1) -> list[Candidate]:
     # One more than is listed tells that there are more.
-    sql = f"SELECT {_FIELDS} FROM chunk WHERE {where} ORDER BY length(title), cid LIMIT {SHOWN + 1}"
+    sql = f"SELECT {_FIELDS} FROM chunk WHERE {where} ORDER BY {order}, cid LIMIT {limit}"
     rows = collection.stores.catalog.sql(sql, {"text": text}).rows()
     return [Candidate(int(i) if i.isdecimal() else i, entity, chunk, title or "") for i, entity, chunk, title in rows]
 

@@ -163,11 +163,10 @@ def _show(
     console.print(Text(f"{name(told.target)}  (point {told.target})", style="bold"))
     line(f"Query “{' '.join(result.query.text.split())[:120]}”, variant {result.variant}", "dim")
     line(words.headline(told, len(result.fused), first))
-    for absence in told.absences:
-        line("  " + words.absence_text(absence), "red")
+    leading = len(told.missing) or len(told.absences)
+    for number, reason in enumerate(words.reason_texts(told)):
+        line("  " + reason, "red" if number < leading else "")
     line(words.list_text(told))
-    for absence in told.missing:
-        line("  Not in " + absence.where + ", " + words.absence_text(absence))
     if told.evidence:
         held = ", ".join(f"{t} {n}×" for t, n in told.evidence.terms.items())
         span = f"; verbatim in {told.evidence.verbatim_in}" if told.evidence.verbatim else ""
@@ -176,11 +175,13 @@ def _show(
         line(words.above_text(told))
         line(words.pass_text(told, name(result.fused.ids[told.rank - 2])))
     if answers:
-        console.print(Text(f"\nWhat would bring it into the first {first}", style="bold"))
+        console.print(Text(f"\n{words.heading(answers)}", style="bold"))
+        if bottom := words.bottom_line(answers):
+            line(bottom)
     of_knob: dict[str, list[Effect]] = {}
     for effect in effects:
         of_knob.setdefault(effect.knob, []).append(effect)
-    for answer in answers:
+    for answer in words.told_answers(answers):
         found = answer.verdict == "found"
         line(("+ " if found else "= " if answer.verdict == "holds already" else "– ") + words.counterfactual_text(answer), "green" if found else "dim")
         for moved in words.moves_text(answer, {i: name(i) for i in chunks}) if found else ():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.analysis.absences import Absence
@@ -53,6 +53,12 @@ def absence_text(absence: Absence) -> str:
     return f"{said}. What would let it in: {knob_label(absence.knob)} {value_text(absence.needed)}."
 
 
+def reason_texts(told: Explanation) -> list[str]:
+    """Why it does not stand higher, the telling reason first: of a ranked row the lists that lack it, then the page;
+    of an absent one each rule and limit that removed it. Empty for a row of the page that every list holds."""
+    return [*(f"Not in {a.where}, {absence_text(a)}" for a in told.missing), *map(absence_text, told.absences)]
+
+
 def list_text(told: Explanation) -> str:
     """The lists that hold the target, each with the rank there and what it adds."""
     if not told.ranks:
@@ -86,20 +92,71 @@ def above_text(told: Explanation) -> str:
     return f"{len(told.above)} rows stand above it: {said}." if said else ""
 
 
+def heading(answers: Sequence[Counterfactual]) -> str:
+    """What the answers tell, as a title."""
+    return f"What {'keeps it' if _holds(answers) else 'would bring it'} in{'' if _holds(answers) else 'to'} the first {answers[0].first}"
+
+
+def told_answers(answers: Sequence[Counterfactual]) -> tuple[Counterfactual, ...]:
+    """The answers that say something: of a target in the first N those of knobs that can take it out."""
+    if not _holds(answers):
+        return tuple(answers)
+    return tuple(c for c in answers if any(rank is None or rank > c.first for *_, rank in c.curve))
+
+
+def bottom_line(answers: Sequence[Counterfactual]) -> str:
+    """What the answers come to in one sentence where no knob does anything; "" where one does."""
+    if not answers or any(c.verdict == "found" for c in answers):
+        return ""
+    if _holds(answers):
+        return "" if told_answers(answers) else "No single knob takes it out."
+    known = "is known to do" if any(c.verdict == "beyond the depth" for c in answers) else "does"
+    ranked = [c for c in answers if c.best_rank is not None]
+    if not ranked:
+        return f"No single knob {known}, and none brings it into the ranking."
+    nearest = min(ranked, key=lambda c: c.best_rank)
+    if nearest.best_rank == nearest.rank_now:
+        return f"No single knob {known}, and none brings it nearer than rank {nearest.best_rank}."
+    return f"No single knob {known}; the nearest is {knob_label(nearest.knob)} {value_text(nearest.best)}, which brings rank {nearest.best_rank}."
+
+
+def best_answer(answers: Sequence[Counterfactual]) -> str:
+    """The one answer to read first: the change that moves the fewest other rows, else what all of them come to."""
+    found = next((c for c in answers if c.verdict == "found"), None)
+    return counterfactual_text(found) if found else bottom_line(answers)
+
+
+def moved_text(c: Counterfactual) -> str:
+    """How many other rows of the first page a change moves; one that leaves it moves too."""
+    if c.moved == 1:
+        return f"1 other row enters, leaves or moves within the first {c.first}"
+    return f"{c.moved} other rows enter, leave or move within the first {c.first}"
+
+
 def counterfactual_text(c: Counterfactual) -> str:
     """One knob's answer as one sentence or two."""
     label = knob_label(c.knob)
     if c.verdict == "holds already":
-        keeps = f"; {_span(c, label)} keeps it there" if c.low is not None else ""
+        keeps = f"; {_span(c, label)} keeps it there" if c.low is not None else _dropping(c)
         return f"{label} {value_text(c.now)}: it stands there already{keeps}."
     if c.verdict == "found":
-        moved = f"{c.moved} other {'row' if c.moved == 1 else 'rows'} of the first {c.first} {'moves' if c.moved == 1 else 'move'}"
+        moved = moved_text(c)
         span = f" {_capital(_span(c, label))} does." if c.low is not None else ""
         return f"{label} {value_text(c.plain)} (now {value_text(c.now)}) brings rank {c.plain_rank}; {moved}.{span}"
     if c.knob == "distinct":
         return f"Showing each entity once does not. {c.proof}"
     said = f"No {label} is known to do." if c.verdict == "beyond the depth" else f"No {label} does."
     return f"{said} {c.proof}"
+
+
+def _holds(answers: Sequence[Counterfactual]) -> bool:
+    return bool(answers) and all(c.verdict == "holds already" for c in answers)
+
+
+def _dropping(c: Counterfactual) -> str:
+    """The alternatives of a choice that would take the target out of the first N."""
+    out = [(choice, rank) for choice, _, rank in c.curve if rank is None or rank > c.first]
+    return "; with " + ", ".join(f"{value_text(v)} it is {'absent' if r is None else f'ranked {r}'}" for v, r in out) if out else ""
 
 
 def _span(c: Counterfactual, label: str) -> str:

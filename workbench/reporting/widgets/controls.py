@@ -13,6 +13,9 @@ from workbench.retrieval.knobs import WEIGHT, Knob
 K_SHOWN, WEIGHT_SHOWN = 120.0, 4.0
 """How far the sliders go; a larger value is typed into the number beside it."""
 
+MENU_CHARACTERS = 24
+"""What a menu shows of an entry."""
+
 _LABEL = {"description_width": "112px"}
 _PLACE = {"width": "auto"}  # its cell of the grid decides
 GRID = {"grid_template_columns": "repeat(auto-fill, minmax(300px, 1fr))", "grid_gap": "2px 10px", "width": "100%"}
@@ -29,8 +32,14 @@ def control(knob: Knob, depth: int, changed: Callable[[str, Any], None]) -> w.Wi
 def _choice(knob: Knob) -> w.Widget:
     if set(knob.choices) == {False, True}:
         return w.Checkbox(value=knob.value, description=_label(knob.name), tooltip=knob.about, style=_LABEL, layout=_PLACE)
-    options = [(value_text(c), c) for c in knob.choices]
+    options = [(t, c) for t, c in zip(_short([value_text(c) for c in knob.choices]), knob.choices, strict=True)]
     return w.Dropdown(options=options, value=knob.value, description=_label(knob.name), tooltip=knob.about, style=_LABEL, layout=_PLACE)
+
+
+def _short(texts: list[str]) -> list[str]:
+    """Each text as wide as a menu shows it: `rrf_priors(…)` where no other begins so; two that look alike stay whole."""
+    cut = [t if len(t) <= MENU_CHARACTERS else f"{t.partition('(')[0]}(…)" for t in texts]
+    return [c if cut.count(c) == 1 else t for c, t in zip(cut, texts, strict=True)]
 
 
 def _whole(knob: Knob, depth: int) -> w.Widget:
@@ -45,7 +54,8 @@ def _real(knob: Knob) -> w.Widget:
     low = knob.low
     value = low if knob.value is None else knob.value
     return w.FloatSlider(
-        value=value, min=low, max=max(high, value), step=step, readout_format=shown, description=_label(knob.name),
+        value=value, min=low, max=max(high, value), step=step, readout_format=shown,
+        description=_label(knob.name) + (f" ({low:g}: none)" if knob.name == "floor" else ""),
         tooltip=knob.about, style=_LABEL, layout=_PLACE,
     )  # fmt: skip
 

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from workbench.reporting.theme import FAINT, LIST_COLOURS
 from workbench.reporting.widgets.markup import shown
+from workbench.reporting.words import knob_label
 
 BAD = "var(--bad)"
 """The target's colour, as the page has it in light and dark."""
@@ -113,6 +114,8 @@ def curve(pieces: Sequence[tuple[Any, Any, int | None]], now: Any, first: int, k
             parts.append(Markup('<line x1="{0:.1f}" x2="{0:.1f}" y1="{1}" y2="{2}" class="{3}"/>').format(x(value), top - 4, height - bottom, css))
     parts += [text(left - 6, y(1) + 4, "1", anchor="end", css="tick"), text(left - 6, y(first) + 4, first, anchor="end", css="tick")]
     parts += [text(x(v), height - 4, _short(v), anchor=a, css="tick") for v, a in ((scale.low, "start"), (scale.high, "end"))]
+    parts += [text(left - 6, height - bottom, "rank", anchor="end", css="tick"),
+              text((left + width) / 2, height - 4, knob_label(knob), anchor="middle", css="tick")]
     return svg(width, height, parts, f"rank by {knob}")
 
 
@@ -184,7 +187,7 @@ def reading_order(
     if target:
         parts.append(Markup('<path d="M{0:.1f} {1}l-6 10h12z" class="target"/>').format(x(target), top + tall + 2))
         at_end = x(target) > width - 200
-        parts.append(text(x(target) + (-10 if at_end else 10), top + tall + 14, f"the target, number {target:,}", anchor="end" if at_end else "start",
+        parts.append(text(x(target) + (-10 if at_end else 10), top + tall + 14, f"the document, number {target:,}", anchor="end" if at_end else "start",
                           css="label", colour=BAD))  # fmt: skip
     elif note:
         parts.append(text(width - right, 16, note, anchor="end", css="label", colour=BAD, limit=70))

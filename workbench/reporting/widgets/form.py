@@ -33,7 +33,8 @@ class Form:
         variants = list(dict.fromkeys([session.variant, *(n for n in known() if isinstance(variant(n), Variant))]))
         self.query = w.Text(session.query, placeholder="What was asked? Any text, then Enter", continuous_update=False, layout={"width": "560px"})
         self.go = w.Button(description="Search", button_style="primary", layout={"width": "90px"})
-        self.variant = w.Dropdown(options=variants, value=session.variant, description="variant", style=_LABEL, layout=_PLACE)
+        self.variant = w.Dropdown(options=variants, value=session.variant, description="variant", style=_LABEL, layout=_PLACE,
+                                  tooltip="The notes variants are searched as a whole, without knobs: workbench explain explains them")
         self.other = w.Dropdown(options=[("nothing", ""), *((v, v) for v in variants)], value=session.other, description="beside", style=_LABEL, layout=_PLACE)
         self.filters = w.Text(filters_text(session.filters), placeholder="project=json …", description="filters", continuous_update=False, style=_LABEL, layout=_PLACE)
         self.first = w.BoundedIntText(session.first, min=1, max=MOST_ROWS, description="rows", style=_LABEL, layout=_PLACE)

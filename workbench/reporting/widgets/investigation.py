@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,10 @@ from workbench.types import PointId
 TRAIL = 12
 """Ranks of the pinned document that are remembered for display."""
 
+LINE = 300
+"""Characters of a line below the pinned document."""
+
+_LOOKING = ("…", "…")
 _NOTHING_SELECTED = '<p class="muted">Click a row to see why it stands there, or pin a document to see why it does not.</p>'
 _TABS = ("Explanation", "Ranks by list", "What was read", "Compare", "What changed", "Code")
 
@@ -54,7 +59,7 @@ class Investigation(Shown):
         self._table.answer(self._clicked)
         self._panels = {name: Live() if name == "Explanation" else w.HTML() for name in _TABS if name != "Code"}
         self._panels["Explanation"].answer(self._clicked)
-        self._code = w.Textarea(disabled=True, layout={"width": "100%", "height": "240px"})
+        self._code = w.Textarea(disabled=True, layout={"width": "auto", "height": "240px"})  # 100 % and its margin would cut a border
         self._tabs = w.Tab([*self._panels.values(), w.VBox([self._code, *self._form.incident])], titles=_TABS)
         for part in (*self._panels.values(), self._watch, self._status):
             part.add_class("wb")
@@ -106,18 +111,18 @@ class Investigation(Shown):
             self._guarded(lambda: (self._draw_look(), self._explain()))
 
     def _look(self) -> None:
-        self._form.show(self.session)
         self._guarded(self._answer)
 
     def _answer(self) -> None:
         """Look again and draw what answers at once; the explanation follows when the knobs have settled."""
         self._show_knobs()
         view = self.bench.look(self.session, self.view)
+        self._form.show(self.session)
         if self.session.pinned is not None:
             self.trail = (*self.trail, view.pinned.rank)[-TRAIL:]
         self.view, self._told = view, None
         self._show_status(view)
-        self._watch.value = self._watch_html(view)
+        self._watch.value = self._watch_html(view, _LOOKING)
         self._code.value = self.session.code()
         self._draw_look()
         self.settled("explain", lambda: self._guarded(self._explain))
@@ -133,7 +138,7 @@ class Investigation(Shown):
         self._panels["What changed"].value = str(panels.changes_html(view, self.bench.titles(pages)))
 
     def _explain(self) -> None:
-        """Explain the selected row, and what was read with the watched document in it."""
+        """Explain the selected row, what was read with the watched document in it, and the pinned one in two lines."""
         view, target = self.view, self.selected
         if target is None:
             self._panels["Explanation"].html = _NOTHING_SELECTED
@@ -141,9 +146,12 @@ class Investigation(Shown):
             told, answers = self.bench.explained(view, target), self.bench.answers(view, target)
             self._told = told, answers
             self._panels["Explanation"].html = self._explained_html(view, told, answers)
-        watched = target if target is not None else self.session.pinned
-        told = self._told[0] if self._told else None if watched is None else self.bench.explained(view, watched)
-        self._panels["What was read"].value = str(pictures.caps(view, watched, told))
+        pinned = self.session.pinned
+        told = self._told[0] if self._told else None if pinned is None else self.bench.explained(view, pinned)
+        self._panels["What was read"].value = str(pictures.caps(view, target if target is not None else pinned, told))
+        if pinned is not None:
+            known = self._told if self._told and target == pinned else (self.bench.explained(view, pinned), self.bench.answers(view, pinned))
+            self._watch.value = self._watch_html(view, _in_two_lines(*known))
         self.redraw()
 
     def _explained_html(self, view: View, told: Explanation, answers: tuple[Counterfactual, ...]) -> str:
@@ -212,7 +220,18 @@ class Investigation(Shown):
             raise
         finally:
             if self.problem:
+                self._back()
                 self._status.value = f'<span class="error">{shown(self.problem, 600)}</span>'
+
+    def _back(self) -> None:
+        """Set the session and the form to the look that is shown."""
+        if self.view is None:
+            return
+        self._ready, before = False, self._ready  # what is shown is not looked up again
+        self.session = self.view.session
+        self._ready = before
+        self._form.show(self.session)
+        self._show_knobs()
 
     def _show_knobs(self) -> None:
         """Set the knobs' elements to the session, made anew where other stages have other knobs."""
@@ -232,17 +251,24 @@ class Investigation(Shown):
             f'<span class="status">{shown(how, 200)}, {view.seconds * 1e3:.0f} ms. {len(view.result.fused):,} rows of {shown(lists, 200)}. {shown(notes, 200)}</span>'
         )
 
-    def _watch_html(self, view: View) -> str:
+    def _watch_html(self, view: View, said: Sequence[str]) -> str:
+        """The pinned document's line: its rank now and before, and `said`, two lines of why and what would help."""
         if view.pinned is None:
             return ""
         rank, first = view.pinned.rank, view.session.first
         where = "not in the ranking" if rank is None else f"rank {rank:,}" + (f", in the first {first}" if rank <= first else f", not in the first {first}")
-        trail = " → ".join("absent" if r is None else f"{r:,}" for r in self.trail[:-1])
+        trail = " → ".join("absent" if r is None else f"{r:,}" for r, _ in [*groupby(self.trail)][:-1])
         title = shown(view.pinned.chunk.title or view.pinned.chunk.entity_id, TITLE_CHARACTERS)
         turned = ", ".join(f"{words.knob_label(n)} {words.value_text(v)}" for n, v in self.session.knobs.items())
         told = f'<span class="trail">before: {trail}</span>' if trail else ""
         return (f'<div class="watch" data-rank="{rank or ""}"><b>{where}</b> · {title} '
-                f'<span class="trail">{shown(turned, 200)}</span> {told}</div>')  # fmt: skip
+                f'<span class="trail">{shown(turned, 200)}</span> {told}'
+                f'{"".join(f"<p>{shown(line, LINE)}</p>" for line in said if line)}</div>')  # fmt: skip
+
+
+def _in_two_lines(told: Explanation, answers: Sequence[Counterfactual]) -> tuple[str, str]:
+    """Why it does not stand higher, else which lists hold it; and the best answer."""
+    return next(iter(words.reason_texts(told)), words.list_text(told)), words.best_answer(answers)
 
 
 def investigate(collection: str = "pydoc", query: str = "", **fields: Any) -> Investigation:

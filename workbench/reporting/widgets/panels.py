@@ -20,15 +20,17 @@ from workbench.reporting.widgets.snippets import snippet
 from workbench.types import Chunk, PointId
 
 SENTENCE, TEXT_SHOWN, MOVES_SHOWN = 2_000, 1_200, 12
+_FIELDS = {"other": "beside", "first": "rows"}
+"""What the form calls a field."""
 _SIGNS = {"found": "does", "holds already": "stays", "none": "no", "beyond the depth": "open"}
 
 
 def explanation_html(view: View, told: Explanation, chunk: Chunk, rival: str) -> Markup:
     """Why a row stands there or is absent, sentence by sentence, with its text and evidence."""
     said = [Markup('<p class="lead">{}</p>').format(words.headline(told, len(view.result.fused), view.session.first))]
-    said += [Markup('<p class="why">{}</p>').format(shown(words.absence_text(a), SENTENCE)) for a in told.absences]
+    leading = len(told.missing) or len(told.absences)
+    said += [Markup('<p class="{}">{}</p>').format("why" if n < leading else "muted", shown(r, SENTENCE)) for n, r in enumerate(words.reason_texts(told))]
     said.append(_p(words.list_text(told)))
-    said += [_p(f"Not in {a.where}, {words.absence_text(a)}") for a in told.missing]
     if told.rank and told.rank > 1:
         said += [_p(words.above_text(told)), _p(words.pass_text(told, " ".join(rival.split())[:TITLE_CHARACTERS]))]
     held = told.evidence.terms.items() if told.evidence else ()
@@ -44,20 +46,19 @@ def counterfactuals_html(answers: Sequence[Counterfactual], titles: Mapping[Poin
     """What each knob would have to be, with the rank at every value; `alive` adds the buttons that turn it."""
     if not answers:
         return Markup("")
-    rows = Markup("").join(_answer(c, titles, alive) for c in answers)
-    first = answers[0].first
-    return Markup('<section class="answers"><h4>What would bring it into the first {}</h4><table>{}</table></section>').format(first, rows)
+    rows = Markup("").join(_answer(c, titles, alive) for c in words.told_answers(answers))
+    return Markup('<section class="answers"><h4>{}</h4>{}<table>{}</table></section>').format(words.heading(answers), _p(words.bottom_line(answers)), rows)
 
 
 def comparison_html(view: View, titles: dict[PointId, str], target: PointId | None = None) -> Markup:
     """The look beside another variant: how alike the rankings are, and each row's two ranks as a line."""
     found = view.comparison
     if found is None:
-        return Markup('<p class="muted">Choose a variant to compare with.</p>')
+        return Markup('<p class="muted">Choose a variant at “beside” in the form to compare with.</p>')
     o = found.overlap
     differs = f"the first difference is at rank {o.first_difference}" if o.first_difference else "they are the same from first to last"
-    said = (f"Rank-biased overlap {o.rbo:.3f}; {differs}; the first {o.k} share {o.at_k:.0%} of their rows; "
-            f"{o.only_a:,} rows only left, {o.only_b:,} only right.")  # fmt: skip
+    said = (f"Now: {found.left}. Beside: {found.right}. Rank-biased overlap {o.rbo:.3f}; {differs}; the first {o.k} share {o.at_k:.0%} of their rows; "
+            f"rows that only one has: {o.only_a:,} now, {o.only_b:,} beside.")  # fmt: skip
     return Markup("<section>{}{}</section>").format(_p(said), pictures.slope(found, titles, target))
 
 
@@ -65,7 +66,7 @@ def changes_html(view: View, titles: Mapping[PointId, str]) -> Markup:
     """What changed since the look before: what was turned, which rows of the first page came, went and moved."""
     before = view.before
     if before is None:
-        return Markup('<p class="muted">This is the first look at this query.</p>')
+        return Markup('<p class="muted">Nothing to compare with yet: this is the first look at this question.</p>')
     turned = changed_settings(before.session, view.session)
     first, old, new = view.session.first, before.result.fused.ranks(), view.result.fused.ranks()
     ids = dict.fromkeys([*before.result.fused.ids[: before.session.first], *view.result.fused.ids[:first]])
@@ -91,7 +92,7 @@ def changed_settings(before: Session, now: Session) -> list[str]:
             names = [n for n in dict.fromkeys([*a, *b]) if a.get(n, ...) != b.get(n, ...)]
             out += [f"{words.knob_label(n)} {_given(a, n)} → {_given(b, n)}" for n in names]
         elif a != b and f.name not in ("query", "pinned"):
-            out.append(f"{f.name} {_plain(a)} → {_plain(b)}")
+            out.append(f"{_FIELDS.get(f.name, f.name)} {_plain(a)} → {_plain(b)}")
     return out
 
 
@@ -111,7 +112,7 @@ def _answer(c: Counterfactual, titles: Mapping[PointId, str], alive: bool) -> Ma
     moves = words.moves_text(c, titles) if c.verdict == "found" else []
     more = [f"and {len(moves) - MOVES_SHOWN} more"] if len(moves) > MOVES_SHOWN else []
     listed = Markup("").join(Markup("<li>{}</li>").format(shown(m, TITLE_CHARACTERS)) for m in [*moves[:MOVES_SHOWN], *more])
-    details = Markup("<details><summary>{} other rows move</summary><ul>{}</ul></details>").format(c.moved, listed) if moves else Markup("")
+    details = Markup("<details><summary>{}</summary><ul>{}</ul></details>").format("The other row" if c.moved == 1 else f"The {c.moved} other rows", listed) if moves else Markup("")
     return Markup('<tr class="{}" data-knob="{}"><td class="sign">{}</td><td class="said">{}{} {}</td><td>{}</td></tr>').format(
         _SIGNS[c.verdict], c.knob, {"found": "✓", "holds already": "=", "none": "✗"}.get(c.verdict, "?"),
         Markup("<div>{}</div>").format(shown(words.counterfactual_text(c), SENTENCE)), details, button, drawn,

@@ -57,22 +57,22 @@ def caps(view: View, target: PointId | None, told: Explanation | None = None) ->
 
 
 def slope(found: RankComparison, titles: dict[PointId, str], target: PointId | None = None) -> Markup:
-    """Two variants' ranks on one query, a line a row, coloured by the lists that hold it on the right."""
+    """Two variants' ranks on one query, a line a row, coloured by the lists that hold it beside."""
     kinds = list(dict.fromkeys(_kind(r) for r in found.rows))
     colour = {k: CATEGORIES[n % len(CATEGORIES)] for n, k in enumerate(kinds)}
     lines = [Line(titles.get(r.id, str(r.id)), (r.left.rank, r.right.rank), r.id == target, colour[_kind(r)]) for r in found.rows]
     legend = Markup("").join(Markup('<span class="key"><i style="background:{}"></i>{}</span>').format(colour[k], k) for k in kinds)
-    return Markup('<div class="legend">{}</div>{}').format(legend, rank_lines([found.left, found.right], lines, "two variants side by side"))
+    return Markup('<div class="legend">{}</div>{}').format(legend, rank_lines(["now", "beside"], lines, "two variants side by side"))
 
 
 def _why(told: Explanation | None, name: str) -> str:
     reasons = [a.reason for a in ((*told.absences, *told.missing) if told else ()) if a.where == name]
-    return f"the target is not in this order: {reasons[0]}" if reasons else ""
+    return f"the document is not in this order: {reasons[0]}" if reasons else ""
 
 
 def _kind(row: Any) -> str:
     right = row.right.membership
-    return right if right != NO_LIST else f"{row.left.membership} (left only)"
+    return right if right != NO_LIST else f"{row.left.membership} (now only)"
 
 
 def _stretches(origins: tuple[str, ...]) -> list[Stretch]:
