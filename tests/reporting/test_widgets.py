@@ -168,6 +168,7 @@ def test_turning_an_element_turns_the_knob_and_setting_the_session_sets_the_elem
     assert (asked._controls["k"].value, asked._controls["cap"].value) == (21.0, 3)
     asked._form.reset.click()
     assert asked.session.knobs == {} and asked._controls["k"].value == 60
+    assert asked._controls["floor"].description == "floor (-1: none)"
     asked._controls["floor"].value = 0.5
     assert asked.session.knobs == {"floor": 0.5}
     asked._controls["floor"].value = -1.0

@@ -55,7 +55,7 @@ def _real(knob: Knob) -> w.Widget:
     value = low if knob.value is None else knob.value
     return w.FloatSlider(
         value=value, min=low, max=max(high, value), step=step, readout_format=shown,
-        description=_label(knob.name) + (f" ({low:g}: none)" if knob.name == "floor" else ""),
+        description=f"floor ({low:g}: none)" if knob.name == "floor" else _label(knob.name),
         tooltip=knob.about, style=_LABEL, layout=_PLACE,
     )  # fmt: skip
 
