@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from workbench.analysis.claims import notes_search_floors as floors
 from workbench.analysis.claims import notes_search_growth as growth
 from workbench.analysis.claims import notes_search_observations as observations
+from workbench.analysis.claims import notes_search_rounds as rounds
 from workbench.analysis.claims.notes_search_arith import ROUNDS_SECONDS, note_reads
 from workbench.analysis.claims.notes_search_judged import Legs
 from workbench.analysis.record import load_record
@@ -38,6 +41,15 @@ def test_a_floor_in_arrays_is_the_floor_on_rows_and_the_fusion_behind_it(held, r
 def test_a_slope_of_one_is_in_proportion_and_of_zero_no_growth():
     rows = [{"share": 1 / s, "a": 7.0 / s, "b": 3.0} for s in growth.STEPS]
     assert (growth._slope(rows, "a"), growth._slope(rows, "b")) == (1.0, 0.0)
+
+
+def test_the_rounds_of_both_projects_are_counted_together(monkeypatch):
+    found = {"large": [4] * 20 + [3] * 20, "second": [1] * 40}
+    monkeypatch.setattr(rounds, "project", lambda run, name: SimpleNamespace(name=name, where=name))
+    monkeypatch.setattr(rounds, "old_searches", lambda run, at: [SimpleNamespace(rounds=range(n)) for n in found[at.name]])
+    value = rounds.round_distribution(None).value
+    assert (value["searches"], value["two_or_more"], value["four_or_more"]) == (80, 0.5, 0.25)
+    assert {name: by["two_or_more"] for name, by in value["by_project"].items()} == {"large": 1.0, "second": 0.0}
 
 
 def test_a_query_is_every_second_word_of_its_observation():

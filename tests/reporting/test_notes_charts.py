@@ -50,3 +50,13 @@ def test_rounds_of_a_waterfall_follow_each_other_without_a_gap():
     spec = notes_charts.waterfall(ROUNDS).to_dict()
     bars = [r for rows in spec["datasets"].values() for r in rows if "from" in r]
     assert [b["to"] for b in bars[:-1]] == [b["from"] for b in bars[1:]] and bars[0]["step"] == "outside"
+
+
+def test_the_time_of_a_round_has_the_colour_of_no_stage():
+    time, moved = notes_charts.waterfall(ROUNDS).to_dict()["hconcat"]
+    assert time["mark"]["color"] not in moved["encoding"]["color"]["scale"]["range"]
+
+
+@pytest.mark.parametrize(("slope", "told"), [(-0.0, "0"), (-0.004, "0"), (-0.11, "−0.11"), (0.706, "+0.71")])
+def test_a_slope_of_nothing_has_no_sign(slope, told):
+    assert notes_charts.slope_text(slope) == told

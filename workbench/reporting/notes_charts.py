@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.reporting.theme import ACCENT, CATEGORIES, MUTED
+from workbench.reporting.theme import CATEGORIES, FAINT, MUTED
 
 WIDE = 640
 PATHS = ("old", "stopgap", "new")
@@ -14,6 +14,9 @@ STAGES = ("full text", "vector", "chunk text", "hydrate", "filter pass")
 
 PARTS = "datum.value == 1 ? '1' : '1/' + round(1 / datum.value)"
 """Vega's expression for a share as a part of one."""
+
+SIZE = "datum.value < 1e3 ? datum.value + ' KB' : datum.value < 1e6 ? datum.value / 1e3 + ' MB' : datum.value / 1e6 + ' GB'"
+"""Vega's expression for a number of KB with its unit."""
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -45,14 +48,14 @@ def bytes_by_path(rows: Rows, limit: int) -> Any:
     charts = []
     for project in dict.fromkeys(r["project"] for r in rows):
         frame = _frame([r for r in rows if r["project"] == project])
-        x = alt.X("kb:Q", scale=alt.Scale(type="log", domain=[1, most]), title="KB a search (log)", axis=alt.Axis(format="~s"))
+        x = alt.X("kb:Q", scale=alt.Scale(type="log", domain=[1, most], nice=False), title="moved by a search (log)", axis=alt.Axis(labelExpr=SIZE, grid=False, tickCount=6))
         y = alt.Y("path:N", sort=list(PATHS), title=None)
         marks = alt.Chart(frame).mark_tick(thickness=1.5, size=18, opacity=0.6).encode(
             x=x, y=y, color=_path_colour(alt), tooltip=["path", alt.Tooltip("kb", format=",.1f")]
         )
         middle = alt.Chart(frame).mark_point(shape="diamond", size=110, color="#1c2430").encode(x="median(kb):Q", y=y)
         line = alt.Chart(_frame([{"kb": limit / 1e3, "label": f"{limit / 1e3:g} KB"}])).encode(x="kb:Q")
-        rule = line.mark_rule(strokeDash=[4, 3], color=MUTED) + line.mark_text(align="left", dx=5, y=8, color=MUTED).encode(text="label:N")
+        rule = line.mark_rule(strokeDash=[4, 3], color=MUTED) + line.mark_text(align="center", y=-7, color=MUTED).encode(text="label:N")
         charts.append((rule + marks + middle).properties(width=WIDE - 160, height=alt.Step(36), title=f"project: {project}"))
     return alt.vconcat(*charts)
 
@@ -68,7 +71,7 @@ def rounds(rows: Rows) -> Any:
 
 
 def waterfall(rows: Rows) -> Any:
-    """One search round by round: when each ran, and the bytes that it moved by stage. Round 0 runs once."""
+    """One search round by round: when each ran, in a colour of no stage, and the bytes that it moved by stage. Round 0 runs once."""
     alt = _alt()
     bars, start = [], 0.0
     for r in rows:
@@ -78,7 +81,7 @@ def waterfall(rows: Rows) -> Any:
         start += r["seconds"]
     order = [b["step"] for b in bars]
     y = alt.Y("step:N", sort=order, title="round: window")
-    time = alt.Chart(_frame(bars)).mark_bar(color=ACCENT).encode(
+    time = alt.Chart(_frame(bars)).mark_bar(color=FAINT).encode(
         x=alt.X("from:Q", title="milliseconds"), x2="to:Q", y=y,
         tooltip=["step", "rows", "admitted", alt.Tooltip("megabytes", format=".2f")],
     )  # fmt: skip
@@ -92,6 +95,11 @@ def waterfall(rows: Rows) -> Any:
     return alt.hconcat(time.properties(**size), moved.properties(**size))
 
 
+def slope_text(slope: float) -> str:
+    """A slope with its sign and two decimals; one that rounds to 0 has no sign."""
+    return (f"{slope:+.2f}" if round(slope, 2) else "0").replace("-", "−")
+
+
 def growth(rows: Rows, what: str, slopes: Mapping[str, Any]) -> Any:
     """Seconds or bytes of both paths over note size and over chunk count, both axes log. Rows: over, share, <path>_<what>."""
     alt = _alt()
@@ -99,11 +107,11 @@ def growth(rows: Rows, what: str, slopes: Mapping[str, Any]) -> Any:
     unit = "ms a search (log)" if what == "seconds" else "MB a search (log)"
     points = [
         {"over": r["over"], "share": r["share"], "value": r[f"{path}_{what}"] * scale,
-         "path": path, "label": f"slope {slopes[r['over']][path][what]:+.2f}" if r["share"] == 1 else ""}
+         "path": path, "label": f"slope {slope_text(slopes[r['over']][path][what])}" if r["share"] == 1 else ""}
         for r in rows for path in ("old", "new")
     ]  # fmt: skip
     charts = []
-    for over, title in (("note size", "note size, chunks held"), ("chunks", "chunks, note size held")):
+    for over, title in (("note size", "note size, chunks held constant"), ("chunks", "chunks, note size held constant")):
         base = alt.Chart(_frame([p for p in points if p["over"] == over])).encode(
             x=alt.X("share:Q", scale=alt.Scale(type="log", base=2, domain=[1 / 18, 2.4]), title=title, axis=alt.Axis(values=[1 / 16, 1 / 8, 1 / 4, 1 / 2, 1], labelExpr=PARTS)),
             y=alt.Y("value:Q", scale=alt.Scale(type="log"), title=unit if over == "note size" else None), color=_path_colour(alt, ("old", "new")),
@@ -133,7 +141,7 @@ def cosine_overlap(rows: Rows) -> Any:
     kinds = ["relevant", "irrelevant"]
     return alt.Chart(_frame(rows)).mark_area(interpolate="step", fillOpacity=0.5).encode(
         x=alt.X("cosine:Q", title="cosine of the best document"), y=alt.Y("queries:Q", title="queries", stack=None),
-        color=alt.Color("kind:N", title=None, sort=kinds, scale=alt.Scale(domain=kinds, range=["#1f7a63", "#c1432c"])),
+        color=alt.Color("kind:N", title=None, sort=kinds, scale=alt.Scale(domain=kinds, range=["#1f7a63", "#c1432c"]), legend=alt.Legend(symbolOpacity=1)),
         tooltip=["set", "kind", "cosine", "queries"],
     ).properties(width=WIDE // 2 - 50, height=200).facet(column=alt.Column("set:N", title=None)).resolve_scale(y="independent")  # fmt: skip
 

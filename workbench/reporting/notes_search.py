@@ -10,10 +10,16 @@ from workbench.analysis.claims.notes_search_bytes import LIMIT
 from workbench.analysis.run import Run
 from workbench.analysis.verdict import HOLDS
 from workbench.reporting import notes_charts
+from workbench.reporting.notes_charts import slope_text
 from workbench.text import excerpt
 
 EXCERPT_CHARACTERS = 160
 """Of a row's excerpt, in the table of one's own queries."""
+
+WATERFALL = (
+    "One search in the old path: each round starts from nothing, with twice the window. Left: when each ran; right: what it moved, by stage. "
+    "“outside” is what runs once a search and in no round: the full-text leg."
+)
 
 
 def tell_old(run: Run) -> None:
@@ -21,7 +27,7 @@ def tell_old(run: Run) -> None:
     if rows := run.data.get("B03"):
         run.chart("rounds", notes_charts.rounds(rows), "How many rounds a search takes in the old path, on both projects.", "The old path", claims=["B03", "B22"])
     if rows := run.data.get("B04"):
-        run.chart("waterfall", notes_charts.waterfall(rows), "One search in the old path: each round starts from nothing, with twice the window.", claims=["B04", "B05"])
+        run.chart("waterfall", notes_charts.waterfall(rows), WATERFALL, claims=["B04", "B05"])
 
 
 def tell_bytes(run: Run) -> None:
@@ -39,14 +45,16 @@ def tell_growth(run: Run) -> None:
         for what in ("seconds", "bytes"):
             run.chart(f"growth-{what}", notes_charts.growth(rows, what, slopes), f"Growth of {'time' if what == 'seconds' else 'bytes'}: a slope of 1 is in proportion.", "Growth", claims=["B09"])
     if rows := run.data.get("B13"):
-        run.chart("layouts", notes_charts.layouts(rows), "One search by layout and by how much the filter admits.", claims=["B13"])
+        run.chart("layouts", notes_charts.layouts(rows), "One search by layout and by how much the filter admits. Narrow facets: two tables, and what filters ask for in a third one of its own.", claims=["B13"])
 
 
 def tell_questions(run: Run) -> None:
     """Fusions, floors and cosines on judged collections."""
+    import polars as pl
+
     trials, absent = notes_search_judged.trials(run)
     for name, trial in trials.items():
-        table = notes_search_judged.compared(run, trial).per_variant.pivot(on="metric", index="variant", values="value")
+        table = notes_search_judged.compared(run, trial).per_variant.pivot(on="metric", index="variant", values="value").with_columns(pl.exclude("variant").round(4))
         run.table(f"fusions-{name}", table, f"{name}: {len(trial.judged.ids)} queries, both fusions and each leg alone.", "The open questions", claims=["B11"])
     if kept := run.data.get("B14"):
         run.chart("floors", notes_charts.floor_sweep(kept["sweep"]), "A weak-match floor from 0.40 to 0.90: what it refuses where the relevant documents are gone, and what it loses where they are there.", claims=["B14"])
@@ -90,9 +98,10 @@ def find(run: Run) -> None:
         ["B02", "B08", "B21"],
     )
     run.finding(
-        f"**Growth.** The new path never runs a second round, and its bytes do not grow. Its time grows with the chunks by a slope of "
-        f"{growth['new_time_over_chunks']:.2f} (1 is in proportion) and with the note size by {growth['new_time_over_note_size']:.2f}; the "
-        f"old path by {growth['slopes']['chunks']['old']['seconds']:.2f} and {growth['slopes']['note size']['old']['seconds']:.2f}.",
+        f"**Growth.** The new path never runs a second round, and its bytes do not grow. Its time has a slope of "
+        f"{slope_text(growth['new_time_over_chunks'])} over the number of chunks and of {slope_text(growth['new_time_over_note_size'])} over the "
+        "note size (0 is no growth, 1 growth in proportion); the old path's slopes are "
+        f"{slope_text(growth['slopes']['chunks']['old']['seconds'])} and {slope_text(growth['slopes']['note size']['old']['seconds'])}.",
         ["B09"],
     )
     pages = run.row("B15").measured
@@ -114,7 +123,7 @@ def _answers(run: Run) -> list[str]:
     if isinstance(fusion.measured, dict):
         better = fusion.measured["better"]
         sets = ", ".join(f"{s['nDCG@10']['difference']:+.4f} on {n}" for n, s in fusion.measured["by_set"].items())
-        told.append(f"RRF or max + 0.3 × min? {better or 'undecided'} (RRF less the other, nDCG@10: {sets}).")
+        told.append(f"RRF or max + 0.3 × min? {better or 'undecided'} (RRF minus the other, nDCG@10: {sets}).")
     if isinstance(observations.measured, dict):
         found = observations.measured["success_at_8"]
         told.append(f"Observation chunks? Found in the first 8 {found['with']:.3f} with and {found['without']:.3f} without them.")
