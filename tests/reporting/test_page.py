@@ -8,7 +8,7 @@ import pytest
 from helpers.made_report import CHARTS, HOSTILE, SCRIPT, write_report
 
 from workbench.analysis.ledger import BadLedger
-from workbench.reporting.page import BadReport, write_page
+from workbench.reporting.page import BadReport, _hash, _on, _told, write_page
 from workbench.reporting.values import expected_html, measured_html, number_text
 
 # What makes a browser ask for something while a page loads.
@@ -138,6 +138,22 @@ def test_what_was_run_is_told(text):
         "23.5",
     ):
         assert told in text
+
+
+def test_a_seed_is_no_count_and_a_hash_with_an_ending_is_cut():
+    seed, plain, key = _told("seed", 20261111), _told("memories", 20261111), _hash("ab" * 32 + "/128")
+    assert (seed, ">20,261,111<" in plain) == ("20261111", True)
+    assert key.endswith(f">{'ab' * 8}…/128</code>") and "ab" * 32 in key
+
+
+def test_few_inputs_are_named_and_many_are_counted():
+    assert _on(("recordings", "recordings, another seed")) == "recordings · recordings, another seed"
+    assert _on([f"c{i}" for i in range(30)]) == '<a href="#run">30 inputs</a>'
+
+
+def test_what_was_run_is_folded(text):
+    run = text[text.index('<section id="run"') :]
+    assert run.index('<details class="fold">') < run.index('class="groups"') < run.index("</details>") < run.index("Evidence beside")
 
 
 def test_a_failed_build_says_so_on_top_and_shows_all_rows(tmp_path, home):

@@ -68,6 +68,32 @@ def test_rows_lead_to_their_figures(open_page, report):
     expect(page).to_have_url(re.compile("#figure-bars$"))
 
 
+def test_what_was_run_unfolds_for_who_is_led_there(open_page, report):
+    page = open_page(report).page
+    assert not page.locator("#run .groups").is_visible()
+    page.locator("nav a[href='#run']").click()
+    expect(page.locator("#run .groups")).to_be_visible()
+
+
+def test_nothing_shows_through_the_menu(open_page, report):
+    page = open_page(report).page
+    page.evaluate("document.documentElement.style.scrollBehavior = 'auto'; document.querySelector('#figure-line .vega-embed, #figure-line').scrollIntoView()")
+    page.evaluate("scrollBy(0, document.querySelector('#figure-line summary').getBoundingClientRect().top - 10)")
+    covering = """() => {
+        const box = document.querySelector('#figure-line summary').getBoundingClientRect();
+        return document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2).closest('nav') !== null;
+    }"""
+    assert page.evaluate(covering)
+    assert page.locator("nav").evaluate("n => getComputedStyle(n).backgroundColor") == "rgb(255, 255, 255)"
+
+
+def test_a_frame_that_scrolls_shows_a_shadow_and_a_narrow_legend_one_entry_a_line(open_page, report):
+    page = open_page(report, PHONE).page
+    assert page.locator("#table-wide .scroll").evaluate("s => s.scrollWidth > s.clientWidth && getComputedStyle(s).backgroundImage.includes('gradient')")
+    tops = page.eval_on_selector_all("#figure-line .role-legend-symbol path", "all => all.map((p) => p.getBoundingClientRect().top)")
+    assert len(tops) == 2 and len(set(tops)) == 2
+
+
 def test_charts_are_drawn_anew_when_the_window_changes(open_page, report):
     opened = open_page(report, DESKTOP)
     opened.page.set_viewport_size({"width": 390, "height": 844})

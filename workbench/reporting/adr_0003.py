@@ -10,6 +10,14 @@ from workbench.matching.cascade import ask
 from workbench.matching.settings import MatchingSettings
 from workbench.reporting import matching_charts as charts
 
+HARD = (
+    "Questions that come near a recorded one and ask for something else: the record's settings, and with two gates more. Served right: the changed "
+    "question is itself recorded, and got its own answer."
+)
+LIKENESSES = (
+    "dice_multiset is the record's Dice, over words with their repeats; dice_set counts a word once; dice_bigrams is Dice of pairs of words; "
+    "containment, the share of the shorter text's words that the other holds; none: even the highest score was wrong."
+)
 REAL_WORDS = "Where real cassettes lie beside the repository, each file was asked of a library of the others."
 
 
@@ -21,8 +29,8 @@ def tell_findings(run: Run) -> None:
         run.finding(
             f"At its own strictest threshold the record serves {unseen} turned questions wrong: {found['reversed']} reversed, "
             f"{found['reordered']} with the same words in another order, {found['operator']} with another operator. Dice sees "
-            f"neither word order nor marks. Two gates on them leave {found['right_hits_with_gates']} right hits "
-            f"(without: {found['right_hits']}).", ["C03", "C15"],
+            f"neither word order nor marks. With two gates that ask for both {found['right_hits_with_gates']} calls are served right, without "
+            f"them {found['right_hits']}.", ["C03", "C15"],
         )  # fmt: skip
         run.finding(
             f"What scrubbing hides no gate can see: {found['identifier']} questions about another identifier were served by the "
@@ -45,7 +53,7 @@ def tell_findings(run: Run) -> None:
 def tell_scores(run: Run) -> None:
     """Why BM25 carries no threshold, and what one word does to Dice."""
     if rows := run.data.get("C02"):
-        run.chart("bm25-by-size", charts.score_by_size(rows), f"The same two prompts in growing libraries: raw BM25 grows with every entry, Dice stays {rows[0]['Dice']:.3f}.",
+        run.chart("bm25-by-size", charts.score_by_size(rows), f"The same two prompts in growing libraries: raw BM25 grows with every entry, Dice stays {rows[0]['Dice']:.3f} (dashed).",
                   "Scores", claims=["C02"])  # fmt: skip
     if rows := run.data.get("C04"):
         run.chart(
@@ -59,7 +67,7 @@ def tell_scores(run: Run) -> None:
 def tell_hard_negatives(run: Run) -> None:
     """What became of the changed questions, and what the likenesses make of them."""
     if data := run.data.get("C15"):
-        run.chart("hard-negatives", charts.outcomes_by_kind(data["rows"]), "Questions that come near a recorded one and ask for something else: the record's settings, and with two gates more.",
+        run.chart("hard-negatives", charts.outcomes_by_kind(data["rows"]), HARD,
                   "Changed questions", claims=["C03", "C15"])  # fmt: skip
         run.table(
             "hard-examples",
@@ -95,12 +103,14 @@ def tell_thresholds(run: Run) -> None:
         "Serve threshold over cosine, generated.",
         claims=["C14"],
     )
+    most = max((charts.clean_share(r) for r in data["cuts"]), default=0)
     for name in names:
         rows = [r for r in data["cuts"] if r["recordings"] == name]
         run.chart(
             f"clean-{_slug(name)}",
-            charts.clean_cuts(rows),
-            f"How many calls could be served without a single wrong one, and from which score on: {name}, {rows[0]['calls']:,} calls that exact and normalised leave.",
+            charts.clean_cuts(rows, most),
+            f"How many calls could be served without a single wrong one, and from which score on: {name}, {rows[0]['calls']:,} calls that exact and normalised leave. "
+            + (LIKENESSES if name == names[0] else ""),
             claims=["C14", "C15"],
         )
     run.chart(

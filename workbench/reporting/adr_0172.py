@@ -7,20 +7,30 @@ from typing import Any
 from workbench.analysis.claims import adr_0172_incident, adr_0172_judged, adr_0172_spread
 from workbench.analysis.claims.subjects import incident
 from workbench.analysis.run import Run
+from workbench.registry import lookup
 from workbench.reporting import rank_charts
 
 SHOWN = ("adr_0005", "cap_n", "all_terms_by_id", "all_terms_commonest", "rarest_without_all_terms", "two_lists",
          "third_list_all_terms", "verbatim_outright", "adr_0172", "bm25_order", "bm25_ranking", "bm25_engine", "bm25_fields")  # fmt: skip
 
 
+LENGTH = (
+    "BM25 in place of the third list: the meeting's lexical rank as its chunk grows. A cross is a length at which the fused first page lacks "
+    "the meeting: even where it is first in the lexical list, it stands in that list alone, and rows of both lists pass it."
+)
+
+
 def tell_incident(run: Run) -> None:
     """Where the meeting stands by variant, which rows stand above it and by which lists, what the cap costs."""
+    import polars as pl
+
     at = incident(run)
     for query in (adr_0172_incident.TITLE, adr_0172_incident.SECOND):
         ranks = {v: at.search(query, v).rank_of(at.target) for v in SHOWN}
         text = at.queries[query].text
         run.chart(f"rank-{query}", rank_charts.rank_by_variant(ranks), f"Where the meeting stands for “{text}”, by variant.",
                   "The incident", claims=["A05", "A07", "A08"] if query == "title" else ["A09"])  # fmt: skip
+    run.table("variants", pl.DataFrame([{"variant": v, "what it is": lookup("variant", v).law} for v in SHOWN]), "The variants of these charts.")
     if rows := run.data.get("A07"):
         run.chart("lists-three", rank_charts.per_list_ranks(rows), "The first 50 rows with three lists: the rank of each row in each list.", claims=["A07"])
     if rows := run.data.get("A05"):
@@ -33,9 +43,12 @@ def tell_spread(run: Run) -> None:
     """The ranks over seeds, and how true the composed vectors are."""
     import polars as pl
 
-    rows = adr_0172_spread.ranks_over_seeds(run)
-    run.chart("seeds", rank_charts.ranks_over_seeds(rows, {q: t.text for q, t in incident(run).queries.items()}),
-              f"Replicas of {adr_0172_spread.SEED_SIZE:,} memories with other seeds: the meeting's rank; a row that no list holds is not drawn.",
+    rows, at = adr_0172_spread.ranks_over_seeds(run), incident(run)
+    here = {(q, v): at.search(q, v).rank_of(at.target) for q in at.queries for v in dict.fromkeys(r["variant"] for r in rows)}
+    size = at.collection.stores.catalog.n
+    run.chart("seeds", rank_charts.ranks_over_seeds(rows, {q: t.text for q, t in at.queries.items()}, here),
+              f"The meeting's rank. Ticks: {adr_0172_spread.SEED_SIZE:,} memories, one tick a seed; they tell how far chance moves it. Diamonds: this run's "
+              f"{size:,} memories. Size shifts the rank too, so a diamond may stand beside its ticks. A row that no list holds is not drawn.",
               "How far it depends on chance", claims=["A05", "A09"])  # fmt: skip
     run.table("fidelity", pl.DataFrame(adr_0172_spread.composed_fidelity(run), infer_schema_length=None),
               "Filler vectors are composed from real embeddings of their parts; queries, the target and short rows are embedded whole.", claims=["A04"])  # fmt: skip
@@ -52,7 +65,7 @@ def tell_costs(run: Run) -> None:
     if rows := run.data.get("A23"):
         run.chart("size", rank_charts.chance_by_size(rows, at.collection.stores.catalog.n), "Random smaller collections with the meeting in them: the chance that a cap of 256 reads it.", claims=["A23"])
     if rows := run.data.get("A20"):
-        run.chart("length", rank_charts.rank_by_length(rows), "BM25 in place of the third list: the meeting's lexical rank as its chunk grows.", claims=["A20"])
+        run.chart("length", rank_charts.rank_by_length(rows), LENGTH, claims=["A20"])
 
 
 def tell_judged(run: Run, variants: list[str]) -> None:
@@ -64,12 +77,15 @@ def tell_judged(run: Run, variants: list[str]) -> None:
         run.chart(f"titles-{name}", rank_charts.ranks_side_by_side(rows, before, after),
                   f"Every title as a query in {name} ({len(rows)} titles): its document's rank before and after.", "Titles and questions", claims=["A16"])  # fmt: skip
     questions, absent = adr_0172_judged.question_trials(run)
-    for metric, trials, claims in (("nDCG@10", questions, ["A13", "A14", "A16", "A22"]), ("Success@8", titles, ["A13", "A14", "A20"])):
+    for metric, trials, claims in (
+        (adr_0172_judged.QUESTIONS_METRIC, questions, ["A13", "A14", "A16", "A22"]),
+        (adr_0172_judged.TITLES_METRIC, titles, ["A13", "A14", "A20"]),
+    ):
         rows = [_difference(trial, v, metric) for trial in trials.values() for v in trial.ran.runs if v not in ("adr_0005", "adr_0172")]
         rows = [r for r in rows if r["low"] is not None]
         if rows:
             run.chart(f"differences-{metric.split('@')[0].lower()}", rank_charts.differences(rows, metric),
-                      f"Each alternative less ADR 0172, {metric}, {'ordinary questions' if trials is questions else 'titles'}.", claims=claims)  # fmt: skip
+                      f"Each alternative minus ADR 0172, {metric}, {'ordinary questions' if trials is questions else 'titles'}.", claims=claims)  # fmt: skip
     for trial in (*titles.values(), *questions.values()):
         run.table(f"metrics-{trial.name}", metrics_table(trial), f"{trial.name}: {len(trial.judged.ids)} queries, every variant and each list alone.")
     for reason in absent:

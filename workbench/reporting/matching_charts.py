@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.reporting.rank_charts import WIDE, _alt, _frame
-from workbench.reporting.theme import MUTED
+from workbench.reporting.theme import CATEGORIES, MUTED, SEQUENCE
 
 OUTCOME_COLOURS = {
     "served right": "#1f7a63", "served wrong": "#c1432c", "same request, other answer": "#96690a", "review": "#6aa3cc",
     "missed": "#c9ced6",
 }  # fmt: skip
 """What is good, what must not be, what no matcher can help, what waits, what is lost: the same in every chart."""
+
+DICE = CATEGORIES[1]
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -128,28 +130,32 @@ def review_by_threshold(rows: Rows) -> Any:
     return (rule + line).properties(width=WIDE, height=260)
 
 
-def clean_cuts(rows: Rows) -> Any:
+def clean_share(row: Mapping[str, Any]) -> float:
+    """The share of the calls that a likeness can serve without a wrong one."""
+    return row["served right"] / max(1, row["calls"])
+
+
+def clean_cuts(rows: Rows, most: float) -> Any:
     """How many calls each likeness and set of gates can serve without a wrong one, in one set of recordings.
 
-    Rows: likeness, gates, `served right`, `clean threshold`, `wrong at most`. A cell says "none" where even the
-    highest score was wrong.
+    Rows: likeness, gates, calls, `served right`, `clean threshold`, `wrong at most`. A cell says "none" where even
+    the highest score was wrong. The shade is the share of the calls, up to `most`: one scale for all recordings.
     """
     alt = _alt()
     likenesses = list(dict.fromkeys(r["likeness"] for r in rows))
     gates = list(dict.fromkeys(r["gates"] for r in rows))
     cells = [{"likeness": r["likeness"], "gates": r["gates"], "served": r["served right"],
               "shown": "none" if r["clean threshold"] is None else f"{r['served right']} from {r['clean threshold']:.3g}",
-              "wrong at most": r["wrong at most"]} for r in rows]  # fmt: skip
+              "share": clean_share(r), "wrong at most": r["wrong at most"]} for r in rows]  # fmt: skip
     base = alt.Chart(_frame(cells)).encode(
         x=alt.X("gates:N", sort=gates, title=None, axis=alt.Axis(labelAngle=0, orient="top")),
         y=alt.Y("likeness:N", sort=likenesses, title=None),
     )
-    top = max((r["served"] for r in cells), default=1) or 1
     fill = base.mark_rect(cornerRadius=3).encode(
         color=alt.Color(
-            "served:Q", scale=alt.Scale(domain=[0, top], range=["#eef3f8", "#5288b5"]), legend=None
+            "share:Q", scale=alt.Scale(type="sqrt", domain=[0, most or 1], range=SEQUENCE[:3:2]), legend=None
         ),
-        tooltip=["likeness", "gates", "served", "shown", alt.Tooltip("wrong at most", format=".2%")],
+        tooltip=["likeness", "gates", "served", alt.Tooltip("share", format=".2%"), "shown", alt.Tooltip("wrong at most", format=".2%")],
     )
     return (fill + base.mark_text().encode(text="shown:N")).properties(
         width=alt.Step(118), height=alt.Step(32)
@@ -157,16 +163,20 @@ def clean_cuts(rows: Rows) -> Any:
 
 
 def score_by_size(rows: Rows) -> Any:
-    """One pair's raw BM25 against the number of entries (both logarithmic), its Dice as words on the points."""
+    """One pair's raw BM25 against the number of entries (both logarithmic), its Dice as a dashed line."""
     alt = _alt()
     frame = _frame([{**r, "told": f"BM25 {r['BM25']:.3g}"} for r in rows])
     base = alt.Chart(frame).encode(
         x=alt.X("entries:Q", scale=alt.Scale(type="log"), title="entries (log)"),
-        y=alt.Y("BM25:Q", scale=alt.Scale(type="log"), title="raw BM25 of one pair (log)"),
+        y=alt.Y("BM25:Q", scale=alt.Scale(type="log"), title="score of one pair (log)"),
         tooltip=["entries", "BM25", "Dice"],
     )
+    dice = alt.Chart(frame).encode(x="entries:Q", y="Dice:Q")
+    last = alt.Chart(_frame([{**rows[-1], "told": f"Dice {rows[-1]['Dice']:.3g}"}])).encode(x="entries:Q", y="Dice:Q")
     return (
         base.mark_line()
+        + dice.mark_line(strokeDash=[4, 3], color=DICE)
+        + last.mark_text(align="right", dy=12, color=DICE).encode(text="told:N")
         + base.mark_point(size=80)
         + base.mark_text(align="left", dx=9, dy=10).encode(text="told:N")
     ).properties(width=WIDE, height=240)
@@ -176,12 +186,15 @@ def word_tolerance(rows: Rows) -> Any:
     """Dice against the prompt's length with one word added or changed, and the two serve thresholds. Rows: words, one word, Dice."""
     alt = _alt()
     scale = alt.Scale(domain=[0.75, 1.01], zero=False)
-    rules = alt.Chart(_frame([{"Dice": 0.97}, {"Dice": 1.0}])).encode(y=alt.Y("Dice:Q", scale=scale))
+    served = [{"Dice": 0.97, "label": "serve at 0.97", "dy": 9}, {"Dice": 1.0, "label": "serve at 1, as recorded", "dy": -7}]
+    rules = alt.Chart(_frame(served)).encode(y=alt.Y("Dice:Q", scale=scale))
+    # At the right end both lines have come above the lower threshold, so that neither crosses a label.
+    labels = rules.mark_text(align="right", dx=-5, dy=alt.expr("datum.dy"), color=MUTED).encode(x=alt.value("width"), text="label:N")
     line = alt.Chart(_frame([r for r in rows if r["words"] >= 4])).mark_line().encode(
         x=alt.X("words:Q", title="words in the prompt"), y=alt.Y("Dice:Q", scale=scale, title="Dice"),
         color=alt.Color("one word:N", title="one word"), tooltip=["words", "one word", alt.Tooltip("Dice", format=".3f")],
     )  # fmt: skip
-    return (rules.mark_rule(strokeDash=[4, 3], color=MUTED) + line).properties(width=WIDE, height=240)
+    return (rules.mark_rule(strokeDash=[4, 3], color=MUTED) + labels + line).properties(width=WIDE, height=240)
 
 
 def hits_by_decisions(rows: Rows) -> Any:

@@ -48,7 +48,7 @@ def bytes_by_path(rows: Rows, limit: int) -> Any:
     charts = []
     for project in dict.fromkeys(r["project"] for r in rows):
         frame = _frame([r for r in rows if r["project"] == project])
-        x = alt.X("kb:Q", scale=alt.Scale(type="log", domain=[1, most], nice=False), title="moved by a search (log)", axis=alt.Axis(labelExpr=SIZE, grid=False, tickCount=6))
+        x = alt.X("kb:Q", scale=alt.Scale(type="log", domain=[1, most], nice=False), title="moved by a search (log)", axis=alt.Axis(labelExpr=SIZE, grid=False, values=[10**e for e in range(9) if 10**e <= most]))
         y = alt.Y("path:N", sort=list(PATHS), title=None)
         marks = alt.Chart(frame).mark_tick(thickness=1.5, size=18, opacity=0.6).encode(
             x=x, y=y, color=_path_colour(alt), tooltip=["path", alt.Tooltip("kb", format=",.1f")]
@@ -139,9 +139,9 @@ def cosine_overlap(rows: Rows) -> Any:
     """How many queries have their best relevant and their best irrelevant document at which cosine. Rows: set, kind, cosine, queries."""
     alt = _alt()
     kinds = ["relevant", "irrelevant"]
-    return alt.Chart(_frame(rows)).mark_area(interpolate="step", fillOpacity=0.5).encode(
+    return alt.Chart(_frame(rows)).mark_area(interpolate="step", opacity=0.5).encode(
         x=alt.X("cosine:Q", title="cosine of the best document"), y=alt.Y("queries:Q", title="queries", stack=None),
-        color=alt.Color("kind:N", title=None, sort=kinds, scale=alt.Scale(domain=kinds, range=["#1f7a63", "#c1432c"]), legend=alt.Legend(symbolOpacity=1)),
+        color=alt.Color("kind:N", title=None, sort=kinds, scale=alt.Scale(domain=kinds, range=["#1f7a63", "#c1432c"])),
         tooltip=["set", "kind", "cosine", "queries"],
     ).properties(width=WIDE // 2 - 50, height=200).facet(column=alt.Column("set:N", title=None)).resolve_scale(y="independent")  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -31,6 +32,9 @@ _SUMMARY = {
 }  # fmt: skip
 _NO_VERDICT = ("has no verdict", "have no verdict")
 _HASH_SHOWN = 16
+_HASH = re.compile(r"([0-9a-f]{64})(/.*)?")
+_INPUTS_SHOWN = 4
+_SEED = "seed"
 _MACHINE = {"cpu": "processor", "memory_gib": "memory, GiB"}
 
 
@@ -125,9 +129,16 @@ def _facts(header: Mapping[str, Any]) -> list[tuple[str, Markup]]:
     started = datetime.fromisoformat(when["started"])
     memory = f", {machine['memory_gib']:.0f} GiB" if machine["memory_gib"] else ""
     facts = [("Run", safe(f"{started:%-d %B %Y, %H:%M} UTC")), ("Took", safe(_duration(when["seconds"])))]
-    if header["inputs"]:
-        facts.append(("On", safe(", ".join(header["inputs"]))))
+    if inputs := header["inputs"]:
+        facts.append(("On", _on(tuple(inputs))))
     return [*facts, ("Machine", safe(f"{machine['cores']} cores{memory}"))]
+
+
+def _on(inputs: Sequence[str]) -> Markup:
+    """The inputs by name, or where they are many their number, which leads to all of them."""
+    if len(inputs) <= _INPUTS_SHOWN:
+        return Markup(" · ").join(map(safe, inputs))
+    return Markup('<a href="#run">{} inputs</a>').format(len(inputs))
 
 
 def _duration(seconds: float) -> str:
@@ -140,13 +151,13 @@ def _what_was_run(header: Mapping[str, Any], helps: Mapping[str, str]) -> list[d
     """Groups of (name, value, help) with all that the ledger's header holds."""
     groups = {
         "Parameters": [
-            (safe(n), value_html(v), safe(helps.get(n, ""))) for n, v in header["parameters"].items()
+            (safe(n), _told(n, v), safe(helps.get(n, ""))) for n, v in header["parameters"].items()
         ],
         "Inputs": [(safe(name), _lines(hashes), "") for name, hashes in header["inputs"].items()],
     }
     for title in ("Seeds", "Code", "Machine", "Versions"):
         rows = header[title.lower()].items()
-        groups[title] = [(safe(_MACHINE.get(k, k)), _hash(v), "") for k, v in rows]
+        groups[title] = [(safe(_MACHINE.get(k, k)), _told(k, v), "") for k, v in rows]
     return [{"title": title, "css": title.lower(), "rows": rows} for title, rows in groups.items() if rows]
 
 
@@ -155,7 +166,12 @@ def _lines(hashes: Mapping[str, Any]) -> Markup:
     return Markup("").join(line.format(label(k), _hash(v)) for k, v in hashes.items())
 
 
+def _told(name: str, value: Any) -> Markup:
+    """A value of the header: a seed is a name made of digits and not a count, so its digits are not grouped."""
+    return safe(str(value)) if _SEED in name and isinstance(value, int) else _hash(value)
+
+
 def _hash(value: Any) -> Markup:
-    if isinstance(value, str) and len(value) == 64 and all(c in "0123456789abcdef" for c in value):
-        return Markup('<code title="{}">{}…</code>').format(value, value[:_HASH_SHOWN])
+    if isinstance(value, str) and (found := _HASH.fullmatch(value)):
+        return Markup('<code title="{}">{}…{}</code>').format(value, found[1][:_HASH_SHOWN], safe(found[2] or ""))
     return value_html(value)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.reporting.theme import ACCENT, MUTED, list_scale
+from workbench.reporting.theme import ACCENT, LIST_COLOURS, MUTED, RULE, list_scale
 
 ABSENT = "absent"
 WIDE = 640
+TARGET = LIST_COLOURS["target"]
 
 
 def _log(title: str, *, reverse: bool = False, domain: list[float] | None = None) -> dict[str, Any]:
@@ -35,23 +36,23 @@ def rank_by_variant(ranks: Mapping[str, int | None], page: int = 8) -> Any:
     alt = _alt()
     deepest = max([r for r in ranks.values() if r] + [page * 8])
     rows = [
-        {"variant": v, "rank": r or deepest * 2, "shown": str(r) if r else ABSENT,
-         "where": f"first {page}" if r and r <= page else "found" if r else ABSENT}
+        {"variant": v, "rank": r or deepest * 3, "shown": str(r) if r else ABSENT,
+         "where": f"first {page}" if r and r <= page else f"beyond the first {page}" if r else ABSENT}
         for v, r in ranks.items()
     ]  # fmt: skip
-    base = alt.Chart(_frame(rows)).encode(
-        y=alt.Y("variant:N", sort=list(ranks), title=None),
-        x=alt.X("rank:Q", **_log("rank of the target (log)", domain=[0.9, deepest * 3])),
-    )
-    colour = alt.Color(
-        "where:N", title=None,
-        scale=alt.Scale(domain=[f"first {page}", "found", ABSENT], range=["#1f7a63", ACCENT, "#c1432c"]),
-    )  # fmt: skip
+    axis = _log("rank of the target (log)", domain=[0.9, deepest * 4])
+    # Absent is no rank: it stands behind a line where the axis has ended.
+    axis["axis"] = alt.Axis(grid=False, values=[n for e in range(7) for n in (10**e, 3 * 10**e) if n <= deepest])
+    base = alt.Chart(_frame(rows)).encode(y=alt.Y("variant:N", sort=list(ranks), title=None), x=alt.X("rank:Q", **axis))
+    places = [f"first {page}", f"beyond the first {page}", ABSENT]
+    colour = alt.Color("where:N", title=None, scale=alt.Scale(domain=places, range=["#1f7a63", ACCENT, TARGET]))
     cut = alt.Chart(_frame([{"page": page + 0.5}])).mark_rule(strokeDash=[4, 3], color=MUTED).encode(x="page:Q")
+    end = alt.Chart(_frame([{"end": deepest * 1.2}])).mark_rule(color=RULE).encode(x="end:Q")
     points = base.mark_point(size=110).encode(color=colour, tooltip=["variant", "shown"])
-    return (cut + points + base.mark_text(align="left", dx=10).encode(text="shown:N")).properties(
-        width=WIDE - 160, height=alt.Step(24)
-    )
+    # Beside its point inside of the plot, however narrow the plot is.
+    found = base.transform_filter(alt.datum.where != ABSENT).mark_text(align="left", dx=10).encode(text="shown:N")
+    absent = base.transform_filter(alt.datum.where == ABSENT).mark_text(align="right", dx=-10).encode(text="shown:N")
+    return (end + cut + points + found + absent).properties(width=WIDE - 160, height=alt.Step(24))
 
 
 def per_list_ranks(rows: Sequence[Mapping[str, Any]], lists: Sequence[str] = ("lexical", "semantic", "verbatim")) -> Any:
@@ -81,17 +82,29 @@ def per_list_ranks(rows: Sequence[Mapping[str, Any]], lists: Sequence[str] = ("l
     return (mark + chart).properties(width=WIDE, height=300)
 
 
-def ranks_over_seeds(rows: Sequence[Mapping[str, Any]], queries: Mapping[str, str]) -> Any:
-    """One tick a seed: the target's rank under each variant, a panel a query. Rows: seed, query, variant, rank."""
+def ranks_over_seeds(
+    rows: Sequence[Mapping[str, Any]], queries: Mapping[str, str], here: Mapping[tuple[str, str], int | None]
+) -> Any:
+    """One tick a seed: the target's rank under each variant, a panel a query; a diamond for the rank of the run itself.
+
+    Rows: seed, query, variant, rank. `here`: (query, variant) to rank.
+    """
     alt = _alt()
     points = [{**r, "query": queries[r["query"]]} for r in rows if r["rank"] is not None]
     variants = list(dict.fromkeys(r["variant"] for r in rows))
-    base = alt.Chart(_frame(points)).mark_tick(thickness=2, size=16, opacity=0.7).encode(
-        x=alt.X("rank:Q", **_log("rank of the target (log)", domain=[0.9, 100])),
-        y=alt.Y("variant:N", sort=variants, scale=alt.Scale(domain=variants), title=None),
-        tooltip=["seed", "variant", "rank"],
-    )  # fmt: skip
-    panels = [base.transform_filter(alt.datum.query == text).properties(width=250, height=alt.Step(26), title=text) for text in queries.values()]
+    x = alt.X("rank:Q", **_log("rank of the target (log)", domain=[0.9, max([100, *(r for r in here.values() if r)])]))
+    y = alt.Y("variant:N", sort=variants, scale=alt.Scale(domain=variants), title=None)
+    panels = []
+    for key, text in queries.items():
+        marks = _frame([p for p in points if p["query"] == text] or [{"seed": None, "variant": variants[0], "rank": None}])
+        own = [{"variant": v, "rank": rank, "label": str(rank)} for (q, v), rank in here.items() if q == key and rank]
+        ticks = alt.Chart(marks).mark_tick(thickness=2, size=16, opacity=0.7).encode(x=x, y=y, tooltip=["seed", "variant", "rank"])
+        layers = [ticks]
+        if own:
+            mark = alt.Chart(_frame(own)).encode(x=x, y=y)
+            layers += [mark.mark_point(shape="diamond", size=90, color=TARGET, opacity=1).encode(tooltip=["variant", "rank"]),
+                       mark.mark_text(dy=-14, color=TARGET).encode(text="label:N")]  # fmt: skip
+        panels.append(alt.layer(*layers).properties(width=250, height=alt.Step(36), title=text))
     return alt.hconcat(*panels, spacing=40)
 
 

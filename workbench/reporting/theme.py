@@ -52,6 +52,7 @@ THEME: dict[str, Any] = {
         "orient": "top", "direction": "horizontal", "labelColor": INK, "labelFontSize": 12, "labelLimit": 260,
         "titleColor": MUTED, "titleFontSize": 12, "titleFontWeight": 500, "offset": 12, "columnPadding": 18,
         "symbolStrokeWidth": 2, "symbolSize": 90,
+        "layout": {"top": {"margin": 28}},  # between two legends of one chart
     },
     "header": {
         "labelColor": INK, "labelFontSize": 12, "labelFontWeight": 600,
@@ -65,7 +66,7 @@ THEME: dict[str, Any] = {
     "circle": {"color": ACCENT, "size": 55},
     "rule": {"color": MUTED, "strokeWidth": 1},
     "text": {"color": INK, "fontSize": 12},
-    "area": {"color": ACCENT, "fillOpacity": 0.18},
+    "area": {"color": ACCENT},
 }  # fmt: skip
 
 THEME_NAME = "workbench"

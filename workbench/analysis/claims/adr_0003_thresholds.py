@@ -98,6 +98,19 @@ def _row(kind: str, how: str, told: Any) -> dict[str, Any]:
     return {"kind": kind, "settings": how, "calls": told.n, **{o: told.counts[o] for o in OUTCOMES}}
 
 
+EXAMPLE = 120
+"""Characters of an example that the report shows."""
+
+
+def cut_at_a_word(text: str) -> str:
+    """The text's first words as they fit into EXAMPLE characters, and a mark where something is left out."""
+    if len(text) <= EXAMPLE:
+        return text
+    kept = text[: EXAMPLE - 2]
+    whole = kept if text[EXAMPLE - 2].isspace() else kept.rpartition(" ")[0] or kept
+    return f"{whole.rstrip()} …"
+
+
 def _examples(at: Replay, each: int = 2) -> list[dict[str, Any]]:
     """Changed questions with the score of the entry that they are near, by each likeness."""
     shown = []
@@ -108,7 +121,7 @@ def _examples(at: Replay, each: int = 2) -> list[dict[str, Any]]:
         for call in islice(new, each):
             best = Rule().near(at.probes[call])[0]
             cosine = {n.entry: n.scores["cosine"] for n in at.probes[call].semantic}.get(best.entry)
-            shown.append({"kind": kind, "asked": at.texts[call][:120], "recorded": at.entry_texts[best.entry][:120],
+            shown.append({"kind": kind, "asked": cut_at_a_word(at.texts[call]), "recorded": cut_at_a_word(at.entry_texts[best.entry]),
                           "Dice": round(best.scores["dice_multiset"], 3), "Dice of pairs": round(best.scores["dice_bigrams"], 3),
                           "cosine": None if cosine is None else round(cosine, 3), "broken": ", ".join(sorted(best.broken))})  # fmt: skip
     return shown

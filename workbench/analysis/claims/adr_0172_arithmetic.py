@@ -41,7 +41,7 @@ def lexical_scores(run: Run) -> Measured:
     }  # fmt: skip
     return Measured(
         value, PAPER, verdict=INCONCLUSIVE,
-        note="The record states no formula. Okapi BM25 (k1 1.2, b 0.75, corpus-wide frequencies) gives 11.65 when the "
+        note="idf sum: the idf of the title's five terms added up, by natural logarithm and to base 10. The record states no formula. Okapi BM25 (k1 1.2, b 0.75, corpus-wide frequencies) gives 11.65 when the "
         f"chunk is {target['11 stands 1×']} or {target['11 stands 2×']} average lengths long, and 4.73 in "
         f"{len(other)} readings between 1 and 1.7: an inference. The source's scoring function would decide it.",
     )  # fmt: skip

@@ -36,7 +36,7 @@ def first_condition(run: Run) -> Measured:
          "title_lost_from_length": lost},
         at.where,
         "Lengths are in average lengths of the replica; the target's score is computed at each length against the "
-        "frozen scores of all other rows, two lists, first eight. null = kept at every length swept. Sparse vectors in "
+        "frozen scores of all other rows, two lists, first eight. No length (–, null) where it is kept at every length swept; “plain” is BM25 over one field, “fields” over title and content. Sparse vectors in "
         f"Qdrant stand in a replica of {sparse_size:,} memories of their own, DuckDB's BM25 on the same one beside them.",
         data=rows,
     )  # fmt: skip

@@ -105,7 +105,8 @@ def size_curve(run: Run) -> Measured:
          "still_safe_to": _first_below(found, FOUND_AT_LEAST, n) - 1},
         at.where,
         f"Random subsets that keep the meeting: {before:,} points with any term stand before it by id, so the chance "
-        "that fewer than 256 of them are drawn is hypergeometric, computed and not simulated.",
+        "that fewer than 256 of them are drawn is hypergeometric, computed and not simulated. Lost for half from: the smallest "
+        f"size at which half of the subsets lose it. Still safe to: the largest at which {FOUND_AT_LEAST:.0%} of them read it.",
         data=rows,
     )  # fmt: skip
 

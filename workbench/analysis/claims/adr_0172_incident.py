@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.analysis.claims.adr_0172_spread import seed_range
+from workbench.analysis.claims.adr_0172_spread import SEED_SIZE, seed_range
 from workbench.analysis.claims.subjects import Incident, full_size, incident
 from workbench.analysis.run import Run
 from workbench.analysis.verdict import NOT_MEASURABLE, Measured
@@ -76,7 +76,8 @@ def two_lists_rank(run: Run) -> Measured:
          "over_seeds": seed_range(run, TITLE, "two_lists")},
         at.where,
         f"The record's rank is 25 on its own corpus. {len(rows)} rows stand above; {sum(r['semantic'] is not None for r in rows)} "
-        "of them stand in both lists. The target stands in the lexical list alone.",
+        "of them stand in both lists. The target stands in the lexical list alone. "
+        f"Over seeds: other replicas of {SEED_SIZE:,} memories, which tell how far chance moves a rank; size shifts it too.",
         data=rows,
     )  # fmt: skip
 

@@ -20,6 +20,9 @@ from workbench.sources.source import JudgedQuery
 from workbench.text import verbatim_key
 from workbench.types import Query, content_hash
 
+TITLES_METRIC, QUESTIONS_METRIC = "Success@1", "nDCG@10"
+"""What alternatives are compared by: a title has one document, a question may have many."""
+
 METRICS = ("nDCG@10", "R@100", "RR", "Success@1", "Success@8")
 ALTERNATIVES = (
     "adr_0005", "adr_0172", "two_lists", "third_list_all_terms", "verbatim_outright", "verbatim_weighted",
@@ -228,14 +231,22 @@ def _alternative(run: Run, name: str, flag: str) -> Measured:
     """What an alternative does to first pages of questions and titles, and its difference from ADR 0172."""
     questions, absent = question_trials(run)
     titles, absent_titles = title_trials(run)
-    sets = [(n, t, "nDCG@10") for n, t in questions.items()] + [(n, t, "Success@1") for n, t in titles.items()]
+    sets = [(n, t, QUESTIONS_METRIC) for n, t in questions.items()] + [(n, t, TITLES_METRIC) for n, t in titles.items()]
     differ = {n: t.differ("two_lists", name) for n, t, _ in sets}
     note = " ".join(f"{n}: {t.comparison.sentence('adr_0172', name, m)}." for n, t, m in sets)
     value = {flag: any(differ[n] for n in questions), "first_pages_that_differ_from_two_lists": differ}
     where = _where({**questions, **titles})
     if not questions:
         return Measured(value, where, verdict=NOT_MEASURABLE, note="; ".join(absent))
-    return Measured(value, where, " ".join([note, *absent, *absent_titles]))
+    few = pages_text({n: (differ[n], len(t.judged.ids)) for n, t in questions.items()})
+    return Measured(value, where, " ".join([few, note, *absent, *absent_titles]))
+
+
+def pages_text(differ: Mapping[str, tuple[int, int]]) -> str:
+    """On how many first pages of ordinary questions something differs, in all and by set. Values: (differ, asked)."""
+    each = ", ".join(f"{d} of {n} in {name}" for name, (d, n) in differ.items())
+    changed, asked = (sum(pair[i] for pair in differ.values()) for i in (0, 1))
+    return f"The first page differs from two lists on {changed} of {asked} ordinary questions ({each})."
 
 
 def _where(trials: Mapping[str, Trial]) -> str:

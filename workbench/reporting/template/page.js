@@ -14,6 +14,15 @@
     if (target && target.closest("tr[hidden]")) { show(""); target.scrollIntoView(); }
   });
 
+  // -- what was run: folded, and open for who is led there and on paper ---------------------------------------------
+  const fold = document.querySelector("#run .fold");
+  if (fold) {
+    const unfold = () => { if (location.hash === "#run") fold.open = true; };
+    window.addEventListener("hashchange", unfold);
+    window.addEventListener("beforeprint", () => { fold.open = true; });
+    unfold();
+  }
+
   // -- charts ----------------------------------------------------------------------------------------------------
   const holder = document.getElementById("theme");
   if (!holder) return;
@@ -74,7 +83,7 @@
       ...theme,
       axis: { ...theme.axis, labelFontSize: 11, titleFontSize: 11, labelLimit: 120 },
       axisX: { ...theme.axisX, tickCount: 4 },
-      legend: { ...theme.legend, columns: 2, labelFontSize: 11, labelLimit: 140 },
+      legend: { ...theme.legend, columns: 1, labelFontSize: 11, labelLimit: width - AXIS },
     };
   }
 

@@ -1,0 +1,91 @@
+"""The charts and sentences of ADR 0172 and ADR 0003: each says what the measures kept, and no more."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.analysis.blocks import chart_block
+from workbench.analysis.claims.adr_0003_thresholds import EXAMPLE, cut_at_a_word
+from workbench.analysis.claims.adr_0172_judged import pages_text
+from workbench.reporting import adr_0172_findings as findings
+from workbench.reporting import matching_charts, rank_charts
+from workbench.reporting.notes_charts import bytes_by_path
+
+PLANTED = {f"weight {w}": {"Success@1": s, "Success@8": 1.0} for w, s in ((0, 0.1167), (1, 0.0))}
+CUTS = [
+    {"likeness": "dice", "gates": "no gate", "served right": served, "calls": 100, "wrong at most": 0.1, "clean threshold": 1.0}
+    for served in (10, 40)
+]  # fmt: skip
+
+
+def text_of(chart) -> str:
+    return str(chart_block("chart", chart, "caption", "section", ()).content)
+
+
+def rows_of(chart, key: str) -> list[dict]:
+    return [r for rows in chart.to_dict()["datasets"].values() for r in rows if key in r]
+
+
+def test_the_third_condition_tells_of_the_planted_questions_too():
+    told = findings.pushed_text({"pushes_answers_out_of_real_questions": False, "planted": PLANTED})
+    assert told == "not on real questions; on planted ones, the worst case, it does (Success@1 from 0.117 without the list to 0.000 with it)."
+    without = findings.pushed_text({"pushes_answers_out_of_real_questions": True, "planted": "xquad is not there"})
+    assert without == "it does so on real questions."
+
+
+@pytest.mark.parametrize(
+    ("better", "worse", "told"),
+    [
+        ("", "", "No alternative differs from ADR 0172: every 95 % interval includes 0."),
+        ("", "x (-0.1 on a)", "No alternative is better than ADR 0172. Worse than ADR 0172 is x (-0.1 on a). The 95 % interval of every other alternative includes 0."),
+        ("y", "x", "Better than ADR 0172 is y. Worse than ADR 0172 is x. The 95 % interval of every other alternative includes 0."),
+    ],
+)  # fmt: skip
+def test_the_alternatives_are_told_in_whole_sentences(better, worse, told):
+    assert findings.compared_text(better, worse) == told
+
+
+def test_how_many_first_pages_differ_is_told_in_all_and_by_set():
+    told = pages_text({"a": (2, 300), "b": (0, 400)})
+    assert told == "The first page differs from two lists on 2 of 700 ordinary questions (2 of 300 in a, 0 of 400 in b)."
+
+
+def test_an_absent_target_stands_behind_the_end_of_the_axis():
+    chart = rank_charts.rank_by_variant({"a": 1, "b": 28, "c": None})
+    deepest = max(r["rank"] for r in rows_of(chart, "shown") if r["shown"] != "absent")
+    axis = chart.to_dict()["layer"][2]["encoding"]["x"]["axis"]["values"]
+    (end,) = rows_of(chart, "end")
+    (absent,) = [r for r in rows_of(chart, "shown") if r["shown"] == "absent"]
+    assert deepest < end["end"] < absent["rank"] and max(axis) < end["end"]
+    assert {r["where"] for r in rows_of(chart, "where")} == {"first 8", "beyond the first 8", "absent"}
+
+
+def test_the_runs_own_rank_is_marked_beside_those_of_the_seeds():
+    rows = [{"seed": s, "query": "title", "variant": v, "rank": r} for s in (1, 2) for v, r in (("two_lists", 30 + s), ("adr_0005", None))]
+    chart = rank_charts.ranks_over_seeds(rows, {"title": "Meeting"}, {("title", "two_lists"): 21, ("title", "adr_0005"): None})
+    assert [(r["variant"], r["rank"]) for r in rows_of(chart, "label")] == [("two_lists", 21)]
+    assert "undefined" not in text_of(chart)
+
+
+def test_cells_of_all_recordings_have_one_scale():
+    scales = [matching_charts.clean_cuts([r], 0.4).to_dict()["layer"][0]["encoding"]["color"]["scale"] for r in CUTS]
+    assert scales[0] == scales[1] and scales[0]["domain"] == [0, 0.4]
+
+
+def test_dice_is_drawn_and_both_thresholds_are_named():
+    sizes = matching_charts.score_by_size([{"entries": n, "BM25": 0.1 * n, "Dice": 0.909} for n in (2, 10)])
+    assert "Dice 0.909" in text_of(sizes) and sum(layer["encoding"]["y"]["field"] == "Dice" for layer in sizes.to_dict()["layer"]) == 2
+    words = matching_charts.word_tolerance([{"words": n, "one word": "added", "Dice": 0.9} for n in (4, 5)])
+    assert "serve at 0.97" in text_of(words) and "serve at 1, as recorded" in text_of(words)
+
+
+def test_sizes_of_a_search_have_their_unit_on_the_axis():
+    assert "' MB'" in text_of(bytes_by_path([{"path": "old", "project": "large", "bytes": 90_000_000}], 100_000))
+
+
+@pytest.mark.parametrize("text", ["short", "word " * 40, "x" * 300, "a" * 119 + " b c", "a" * 118 + " b c"])
+def test_an_example_is_cut_at_a_word_and_says_so(text):
+    told = cut_at_a_word(text)
+    assert len(told) <= EXAMPLE and (told == text) == (len(text) <= EXAMPLE) and (told == text or told.endswith(" …"))
+    words = told.removesuffix(" …").split()
+    assert words == text.split()[: len(words)] or " " not in text[: EXAMPLE - 1]
