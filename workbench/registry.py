@@ -21,7 +21,10 @@ from importlib import import_module
 from typing import Any
 
 from workbench.errors import BadParameter
+from workbench.ranges import checked
 from workbench.types import content_hash
+
+READER = "reader"
 
 _REGISTRY: dict[str, dict[str, Entry]] = {}
 
@@ -33,7 +36,7 @@ _ROOMS = {
     "prior": ("workbench.retrieval.priors",),
     "fusion": ("workbench.retrieval.fusions",),
     "variant": ("workbench.retrieval.variants", "workbench.retrieval.priors", "workbench.retrieval.second_model", "workbench.retrieval.notes.variants"),
-    "reader": ("workbench.sources.readers",),
+    READER: ("workbench.sources.readers",),
     "tier": ("workbench.matching.tiers",),
 }
 
@@ -88,12 +91,15 @@ class Stage:
 
 
 def make(kind: str, name: str, params: dict[str, Any]) -> Stage:
-    """A stage from names, defaults filled in. Raises BadParameter for an unknown name or parameter."""
+    """A stage from names, defaults filled in. Raises BadParameter for an unknown name or parameter, or a value that the
+    function does not declare."""
     entry = lookup(kind, name)
     for given in params:
         if given not in entry.parameters:
             known = ", ".join(entry.parameters) or "none"
             raise BadParameter(f"{kind} {name!r} has no parameter {given!r}", do=f"It has: {known}")
+    if kind != READER:  # its room reads them from text
+        params = checked(entry.function, params)
     bound = []
     for key, declared in entry.parameters.items():
         value = params.get(key, declared.default)

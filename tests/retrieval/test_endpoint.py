@@ -174,7 +174,7 @@ def test_nobody_there_is_an_error_by_name(collection):
 @pytest.mark.parametrize(
     ("params", "said"),
     [("url=ftp://x", "no http or https"), ("url=http://u:p@x/", "holds a password"), ("url=http://x,name=lexical", "a list of ours"),
-     ("url=http://x,ids=rows", "ids are points or documents"), ("url=http://x,limit=0", "above 0"), ("name=x", "needs the parameter 'url'")],
+     ("url=http://x,ids=rows", "ids are points or documents"), ("url=http://x,limit=0", "limit cannot be 0"), ("url=http://x,timeout=0", "above 0"), ("name=x", "needs the parameter 'url'")],
 )  # fmt: skip
 def test_a_bad_parameter_is_refused_before_anything_is_asked(collection, params, said):
     with pytest.raises(BadParameter, match=said):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from workbench.errors import BadParameter
+from workbench.ranges import COSINE, COUNT, INFINITE, number
 from workbench.registry import Stage, entries, make
 from workbench.retrieval.variant import AnyVariant, Variant, composed, variant
 from workbench.types import Mode
@@ -26,8 +27,8 @@ STRUCTURE = ("third_list", "fusion", "policy")
 
 @dataclass(frozen=True, slots=True)
 class Knob:
-    """One knob of a variant. `kind` says how it turns: "real" (at least `low`), "whole" (at least `low`), "choice"
-    (one of `choices`). `value` is where it stands; `about` says what it does."""
+    """One knob of a variant. `kind` says how it turns: "real" and "whole" (`low` to `high`), "choice" (one of
+    `choices`). `value` is where it stands; `about` says what it does."""
 
     name: str
     kind: Literal["real", "whole", "choice"]
@@ -36,6 +37,7 @@ class Knob:
     low: float = 0
     choices: tuple[Any, ...] = ()
     again: bool = False
+    high: float = INFINITE
 
 
 def knobs(spec: str | AnyVariant, mode: Mode = "hybrid") -> dict[str, Knob]:
@@ -87,18 +89,18 @@ def _lexical(channel: Stage) -> list[Knob]:
         return [
             Knob("policy", "choice", policy.name, "the order in which candidates are read",
                  choices=tuple(dict.fromkeys([policy.name, *entries("policy")])), again=True),
-            Knob("cap", "whole", policy["cap"], "candidates that the lexical channel reads at most", 1),
+            Knob("cap", "whole", policy["cap"], "candidates that the lexical channel reads at most", COUNT[0], high=COUNT[1]),
         ]  # fmt: skip
     limit = channel.get("limit")
-    return [] if limit is None else [Knob("lexical_limit", "whole", limit, "rows that the lexical channel holds at most", 1)]
+    return [] if limit is None else [Knob("lexical_limit", "whole", limit, "rows that the lexical channel holds at most", COUNT[0], high=COUNT[1])]
 
 
 def _semantic(channel: Stage) -> list[Knob]:
     found = []
     if channel.get("limit") is not None:
-        found.append(Knob("semantic_limit", "whole", channel["limit"], "nearest rows that the semantic channel holds", 1))
+        found.append(Knob("semantic_limit", "whole", channel["limit"], "nearest rows that the semantic channel holds", COUNT[0], high=COUNT[1]))
     if "floor" in dict(channel.params):
-        found.append(Knob("floor", "real", channel["floor"], "the least cosine that the semantic channel admits", -1.0))
+        found.append(Knob("floor", "real", channel["floor"], "the least cosine that the semantic channel admits", float(COSINE[0]), high=COSINE[1]))
     return found
 
 
@@ -119,7 +121,7 @@ def _turned(chosen: Variant, name: str, value: Any, mode: Mode) -> Variant:
     known = knobs(chosen, mode)
     if name not in known:
         raise BadParameter(f"{chosen.name} has no knob {name!r}", do=f"It has: {', '.join(known)}")
-    _check(known[name], value)
+    value = _checked(known[name], value)
     if name == "distinct":
         return chosen.replace(distinct=bool(value))
     if name == "third_list":
@@ -143,17 +145,14 @@ def _turned(chosen: Variant, name: str, value: Any, mode: Mode) -> Variant:
     return chosen.replace(lexical=chosen.lexical.replace(policy=changed))
 
 
-def _check(knob: Knob, value: Any) -> None:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
+def _checked(knob: Knob, value: Any) -> Any:
     if knob.kind == "choice":
         if value not in knob.choices:
             raise BadParameter(f"{knob.name} cannot be {value!r}", do=f"Use one of {', '.join(map(str, knob.choices))}")
-    elif knob.name == "floor" and value is None:
-        return
-    elif not number or not knob.low <= value < float("inf"):
-        raise BadParameter(f"{knob.name} cannot be {value!r}", do=f"Use a number of at least {knob.low:g}")
-    elif knob.kind == "whole" and value != int(value):
-        raise BadParameter(f"{knob.name} is a whole number, not {value!r}")
+        return value
+    if knob.name == "floor" and value is None:
+        return None
+    return number(knob.name, value, knob.low, knob.high, whole=knob.kind == "whole")
 
 
 def _third_lists(chosen: Variant) -> dict[str, tuple[Stage, ...]]:

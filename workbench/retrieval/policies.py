@@ -7,6 +7,7 @@ its beginning. All reads are in point-id order within one read.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from workbench.errors import BadParameter
 from workbench.registry import register
@@ -16,6 +17,8 @@ from workbench.types import Query
 
 CANDIDATE_CAP = 256
 """Points that the lexical channel reads at most (ADR 0005, kept by ADR 0172)."""
+
+Counts = Literal["exact", "approximate"]
 
 
 @register("policy")
@@ -28,7 +31,7 @@ def any_term(query: Query, ctx: Context, terms: Sequence[str], *, cap: int = CAN
 
 @register("policy")
 def all_terms_then_rarest(
-    query: Query, ctx: Context, terms: Sequence[str], *, cap: int = CANDIDATE_CAP, counts: str = "exact",
+    query: Query, ctx: Context, terms: Sequence[str], *, cap: int = CANDIDATE_CAP, counts: Counts = "exact",
     counted: int = 0,
 ) -> Candidates:  # fmt: skip
     """Points that hold every term, then each term's points from the rarest by count within the filters (ADR 0172).

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Literal
 
 from workbench.errors import BadParameter
 from workbench.registry import Stage, make, register
@@ -24,12 +25,15 @@ HALF_LIFE_DAYS = 30.0
 WEIGHT = 0.5
 """What a whole prior counts beside a first rank in one list: a choice of ours, to be tuned."""
 
+Field = Literal["updated", "created"]
+"""The time that a row's age is counted from."""
+
 _DAY = 86_400.0
 
 
 @register("prior")
 def recency(
-    query: Query, ctx: Context, *, half_life: float = HALF_LIFE_DAYS, field: str = "updated", now: str = ""
+    query: Query, ctx: Context, *, half_life: float = HALF_LIFE_DAYS, field: Field = "updated", now: str = ""
 ) -> Ranking:
     """Newer rows first: 2^(-age / half-life in days); a row of the future counts as new, one without a time not at all.
 
@@ -76,7 +80,7 @@ def pinned(query: Query, ctx: Context, *, key: str = "pinned") -> Ranking:
 
 
 @register("prior")
-def dated(query: Query, ctx: Context, *, field: str = "created", now: str = "") -> Ranking:
+def dated(query: Query, ctx: Context, *, field: Field = "created", now: str = "") -> Ranking:
     """Rows of the time that the query names (`dates.recognise`): 1; a query that names none, or several, has no such
     list. `now`: the moment that "last week" is counted from, "" for the newest in the collection."""
     at = moment(now, ctx, field)

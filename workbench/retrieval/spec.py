@@ -142,7 +142,7 @@ def _base(part: Part) -> tuple[AnyVariant, dict[str, Any]]:
     if part.name in known:
         given = dict(part.params)
         own = {k: v for k, v in given.items() if k in known[part.name].parameters}
-        made = known[part.name].function(**own)
+        made = variant(part.name, **own)
         if isinstance(made, Variant):
             return made, {k: v for k, v in given.items() if k not in own}
         return variant(part.name, **given), {}  # its parameters are all that can be set

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench.errors import BadParameter
+from workbench.ranges import checked
 from workbench.registry import Stage, entries, lookup
 from workbench.retrieval.fusions import single
 from workbench.types import Mode, Query, Result, content_hash
@@ -109,7 +110,7 @@ def variant(spec: str | AnyVariant, **params: Any) -> AnyVariant:
             raise BadParameter(
                 f"variant {spec!r} has no knob {given!r}", do=f"It has: {', '.join(entry.parameters) or 'none'}"
             )
-    return entry.function(**params)
+    return entry.function(**checked(entry.function, params))
 
 
 def composed(spec: str | AnyVariant) -> Variant:

@@ -58,8 +58,9 @@ class OldSettings:
     lexical: LexicalUnit = "larger"
 
     def __post_init__(self) -> None:
-        if min(self.candidate_limit, self.row_budget, self.scan_limit, self.hydration_batch) < 1:
-            raise BadParameter(f"a limit of the old path is below 1: {self}")
+        for name in ("candidate_limit", "row_budget", "scan_limit", "hydration_batch"):
+            if getattr(self, name) < 1:
+                raise BadParameter(f"{name} is {getattr(self, name)}", do="Use at least 1")
         if self.lexical not in ("larger", "document", "chunks"):
             raise BadParameter(f"unknown lexical unit {self.lexical!r}", do="Use larger, document or chunks")
 
