@@ -37,11 +37,14 @@ class Settings:
 def home() -> Path:
     """$WORKBENCH_HOME, else the nearest `.workbench` from the working directory upwards, else `./.workbench`.
 
-    The directory need not exist: loading makes it.
+    The directory need not exist: loading makes it. Raises BadParameter for a file.
     """
     named = os.environ.get(HOME_VARIABLE)
     if named:
-        return Path(named).expanduser().absolute()
+        chosen = Path(named).expanduser().absolute()
+        if chosen.is_file():
+            raise BadParameter("the home is a file", where=str(chosen), do=f"Name a directory by {HOME_VARIABLE}")
+        return chosen
     here = Path.cwd()
     for directory in (here, *here.parents):
         if (directory / HOME_NAME).is_dir():

@@ -140,3 +140,13 @@ def test_hostile_texts_are_queries(tmp_path):
     texts = ["\ud800", "<script>", "\x1b[31m", "x" * 1_000_000, "DROP TABLE chunk", "🧠", "\u202e"]
     log = read_log(written(tmp_path / "log.jsonl", [{"text": t} for t in texts]))
     assert [q.text for q in log.queries] == texts and log.hash
+
+
+def test_a_log_of_which_nothing_is_a_query_is_refused_and_says_why(tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"text": 1}\n{"text": 2}\n')
+    with pytest.raises(SourceError, match=r"holds no query \(rows without a text, left out: 2\)"):
+        read_log(path)
+    path.write_text('{"text": "a"}\n')
+    with pytest.raises(SourceError, match="no row has the column 'when'.*Map time to one of: text"):
+        read_log(path, {"time": "when"})

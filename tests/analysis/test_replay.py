@@ -65,6 +65,17 @@ def test_then_is_compared_with_now_and_what_is_gone_keeps_its_place(collection):
     assert "not known what was shown: 1" in said and "are no documents of the collection: 1 of 4" in said
 
 
+def test_a_log_that_is_shorter_than_a_page_is_compared_as_far_as_it_goes(collection):
+    now = page(collection, "green tea", "adr_0172", 3)
+    log = log_of(Logged(1, "green tea", shown=now[:2]), Logged(2, "ferry", shown=()), Logged(3, "tea", shown=("gone",)))
+    found = replay(collection, log, ["adr_0172"], first=3)
+    (pair,) = found.pairs
+    assert len(now) == 3 and (pair.queries, pair.changed, pair.filled) == (3, 2, 1)
+    changed = {c.query.text: c for c in found.changes[SHOWN, "adr_0172"]}
+    assert set(changed) == {"ferry", "tea"} and len(changed["tea"].came) == 1
+    assert any("fewer than 3 ids, compared no further than it goes: 2" in note for note in found.notes)
+
+
 def test_points_that_were_shown_are_their_documents_and_a_wrong_kind_is_told(collection):
     ids = [str(i) for i in collection.search("ferry", "adr_0172", limit=3).fused.ids[:3]]
     log = log_of(Logged(1, "ferry", shown=tuple(ids)))

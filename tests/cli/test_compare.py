@@ -29,6 +29,26 @@ def test_json_is_alone_on_standard_output(tiny, run):
     assert data["metrics"] == ["nDCG@10", "R@100", "RR", "Success@8"]
 
 
+@pytest.mark.parametrize("width", ["40", "80", "200"])
+def test_no_variant_s_name_is_broken_at_any_width(tiny, run, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", width)
+    _, out, _ = run("compare", tiny, "--variants", "adr_0172,verbatim_weighted(weight=0.25)", "--quiet")
+    heads = [line.split() for line in out.splitlines() if line.startswith("variant ")]
+    named = [line for line in out.splitlines() if line.startswith("verbatim_weighted(weight=0.25)  ")]
+    assert [h[-1] for h in heads] == (["KB"] if width == "200" else ["Judged@10", "KB"]) and len(named) == len(heads)
+
+
+def test_a_report_s_target_is_looked_at_before_the_work(tiny, run, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr("workbench.analysis.compared.compare_variants", lambda *a, **k: pytest.fail("worked first"))
+    for out in (tmp_path / "file", tmp_path / "file" / "below"):
+        code, _, err = run("compare", tiny, "--variants", "adr_0172", "--out", str(out))
+        assert code == 2 and "is a file" in err and err.count("\n") == 1
+    for target, said in ((tmp_path, "this is a directory"), (tmp_path / "none" / "x.toml", "is not there")):
+        code, _, err = run("capture", tiny, "tea", "--target", "1", "-o", str(target))
+        assert code == 2 and said in err and not list(tmp_path.parent.glob("*.partial"))
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -40,6 +40,10 @@ def test_json_is_alone_and_the_gate_is_an_exit_code(tiny, run, log):
         (("replay", "LOG", "--on", "nope", "--variants", "adr_0172"), "no collection 'nope'"),
         (("replay", "LOG", "--on", "tiny", "--variants", "nope"), "unknown variant 'nope'"),
         (("replay", "LOG", "--on", "tiny", "--variants", "adr_0172", "--map", "text"), "not one ROLE=COLUMN"),
+        (("replay", "LOG", "--on", "tiny", "--variants", "adr_0172", "--map", "text=foo", "--most-changed", "0"), "no row has the column 'foo'"),
+        (("replay", "EMPTY", "--on", "tiny", "--variants", "adr_0172", "--most-changed", "0"), "the log holds no query (it has no rows)"),
+        (("replay", "LOG", "--on", "tiny", "--variants", "adr_0172", "--out", "LOG"), "is a file"),
+        (("tune", "tiny", "--out", "LOG"), "is a file"),
         (("replay", "LOG", "--on", "tiny", "--variants", "adr_0172", "--shown", "rows"), "must be documents or points"),
         (("tune", "tiny"), "queries to tune on, 10 are needed"),
         (("tune", "tiny", "--variant", "semantic"), "has no parameter to tune"),
@@ -47,7 +51,10 @@ def test_json_is_alone_and_the_gate_is_an_exit_code(tiny, run, log):
     ],
 )
 def test_what_a_user_can_mend_is_one_line_and_exit_code_2(tiny, run, log, arguments, said):
-    code, out, err = run(*(log if a == "LOG" else a for a in arguments), "--quiet")
+    empty = log.replace("queries", "empty")
+    with open(empty, "w"):
+        pass
+    code, out, err = run(*({"LOG": log, "EMPTY": empty}.get(a, a) for a in arguments), "--quiet")
     assert code == 2 and out == "" and said in err and err.count("\n") == 1
 
 

@@ -76,3 +76,9 @@ def test_what_the_user_must_mend_is_said_before_anything_starts(project, argumen
     with pytest.raises(error, match=told):
         call(*arguments)
     assert not (project / "reports").exists()
+
+
+def test_all_records_of_a_project_that_one_is_not_in_are_never_run_unasked(tmp_path, monkeypatch, home):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadParameter, match=r"no project here or above: --all would run the [1-9]\d* records of .*cd "):
+        call("--all")

@@ -148,3 +148,25 @@ def test_hostile_text_is_shown_as_text(source, tmp_path):
         + run("queue", "demo")
     )
     assert "\x1b" not in told and "\u202e" not in told and "\\x1b" in told
+
+
+def test_a_source_without_one_call_is_an_error_and_leaves_no_library(home, tmp_path, source):
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text('{"foo": 1}\n{"foo": 2}\n')
+    for location, said in ((bad, r"no recorded call was read \(2 skipped: the line has neither"), (tmp_path / "none.jsonl", "none.jsonl")):
+        with pytest.raises(WorkbenchError, match=said):
+            run("load", str(location), "--as", "c2")
+        assert not list((home / "matching").iterdir())
+    loaded(source)
+    with pytest.raises(WorkbenchError, match="no recorded call"):
+        run("load", str(bad), "--as", "demo")
+    assert json.loads(run("list", "--json"))["demo"]["entries"] == 1
+
+
+@pytest.mark.parametrize("request_", ["nofile.json", "nofile.JSONL", "./nofile", "", "  ", "FOLDER"])
+def test_what_was_meant_as_a_file_is_no_question_and_is_not_logged(source, tmp_path, request_):
+    loaded(source)
+    with pytest.raises(WorkbenchError, match="no such file|is empty|is a directory"):
+        run("ask", "demo", str(tmp_path) if request_ == "FOLDER" else request_)
+    assert json.loads(run("log", "demo", "--json")) == []
+    run("ask", "demo", "what is in package.json", code=1)

@@ -119,7 +119,7 @@ def test_facets_are_read_once_for_all_priors_and_never_a_text(dated):
 @pytest.mark.parametrize(
     ("spec", "said"),
     [("adr_0172+recency(half_life=0)", "above 0 days"), ("adr_0172+recency(now=tomorrow)", "no date or time"),
-     ("adr_0172+recency(field=status)", "no time of a chunk")],
+     ("adr_0172+recency(field=status)", "field cannot be 'status'. Use updated or created")],
 )  # fmt: skip
 def test_a_bad_parameter_is_refused(dated, spec, said):
     with pytest.raises(BadParameter, match=said):

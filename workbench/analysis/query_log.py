@@ -74,7 +74,11 @@ class Log:
 
 def read_log(location: str | Path, columns: Mapping[str, str] | None = None, limit: int | None = None) -> Log:
     """The log's queries. `columns` names the column of a role (time, text, filters, shown) where its name does not
-    tell; `limit` reads so many rows. Raises SourceError for a file that is no such table, BadParameter for a role."""
+    tell; `limit` reads so many rows. Raises SourceError for a file that is no such table, BadParameter for a role.
+
+    A mapped column that no row has, and a log of which no row is a query, are SourceErrors too: nothing read is no
+    ground to pass anything.
+    """
     path = existing_file(location, "the log")
     for role in columns or {}:
         if role not in COLUMNS:
@@ -85,6 +89,7 @@ def read_log(location: str | Path, columns: Mapping[str, str] | None = None, lim
             reader.cut = True
             break
         reader.add(number, row)
+    reader.check()
     return reader.log(limit)
 
 
@@ -96,9 +101,11 @@ class _Reader:
         self.rows, self.cut = 0, False
         self.queries: dict[str, Logged] = {}
         self.odd: dict[str, list[int]] = {}
+        self.seen: set[str] = set()
 
     def add(self, number: int, row: Mapping[str, Any]) -> None:
         self.rows += 1
+        self.seen.update(row)
         names = self._names(row, number)
         text = row.get(names["text"])
         if not isinstance(text, str):
@@ -146,6 +153,16 @@ class _Reader:
         if "text" not in names:
             raise missing_columns(["text"], list(row), f"{self.path}:{number}", "Name it: --map text=COLUMN")
         return names
+
+    def check(self) -> None:
+        """Raises SourceError where a mapped column is in no row, or no row is a query."""
+        for role, column in self.columns.items() if self.rows else ():
+            if column not in self.seen:
+                known = ", ".join(sorted(self.seen)) or "none"
+                raise SourceError(f"no row has the column {column!r}", where=str(self.path), do=f"Map {role} to one of: {known}")
+        if not self.queries:
+            why = "; ".join(f"{what}: {len(lines)}" for what, lines in self.odd.items()) or "it has no rows"
+            raise SourceError(f"the log holds no query ({why})", where=str(self.path), do="Name its column: --map text=COLUMN")
 
     def _odd(self, what: str, line: int) -> None:
         self.odd.setdefault(what, []).append(line)

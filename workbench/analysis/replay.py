@@ -3,6 +3,7 @@
 The law: a page is the documents of a ranking's first N rows, each once, as a search of that limit returns them. The
 first variant is compared with every other, and what was shown then with every variant. Worst first: new empty pages,
 then the pages that share the least, then by rank-biased overlap, then by how often the query was asked, then by line.
+A log that holds fewer ids than a page is compared no further than it goes.
 """
 
 from __future__ import annotations
@@ -41,13 +42,15 @@ DOCUMENTS, POINTS = "documents", "points"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One variant's page for one query, or why there is none; `seconds`, engine `calls` and payload `bytes` of it."""
+    """One variant's page for one query, or why there is none; `seconds`, engine `calls` and payload `bytes` of it.
+    `short`: a log holds no more of it, and nothing is known of what stood below."""
 
     page: tuple[str, ...]
     seconds: float = 0.0
     calls: int = 0
     bytes: int = 0
     failed: str = ""
+    short: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +217,11 @@ def _shown_then(collection: Collection, log: Log, kind: str, first: int) -> tupl
         unknown, total = unknown + found.count(None), total + len(found)
         # An id that is gone keeps its place: it was shown, and cannot be shown now.
         page = tuple(dict.fromkeys(d if d is not None else i for d, i in zip(found, ids, strict=True)))
-        out[query.key] = Answer(page[:first])
+        # An empty list says that nothing was shown; a shorter one than the page may be all that was logged of it.
+        out[query.key] = Answer(page[:first], short=0 < len(ids) < first)
     notes = [] if len(known) == len(log.queries) else [f"queries of which it is not known what was shown: {len(log.queries) - len(known)}"]
+    if short := [len(a.page) for a in out.values() if a.short]:
+        notes.append(f"queries of which the log holds fewer than {first} ids, compared no further than it goes: {len(short)}")
     if unknown:
         notes.append(f"ids that were shown and are no {kind} of the collection: {unknown} of {total}")
     if total and unknown == total:
@@ -238,6 +244,8 @@ def _changes(queries: Sequence[Logged], pair: tuple[str, str], sides: Mapping[st
         if any(a is None or a.failed for a in answers):
             continue
         a, b = (answer.page for answer in answers if answer is not None)
+        if answers[0] is not None and answers[0].short:
+            b = b[: len(a)]
         depth = max(len(a), len(b), 1)
         out.append(Change(
             query, *pair, (a, b), overlap_at(a, b, depth), rbo(a, b), first_difference(a, b),

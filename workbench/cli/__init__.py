@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from importlib import import_module
 
@@ -31,16 +32,53 @@ for _topic in TOPICS:
 
 
 def main() -> None:
-    """Run the command line; a WorkbenchError is one line on standard error, never a traceback."""
+    """Run the command line; what a user can mend is one line on standard error, never a traceback.
+
+    After Ctrl-C every error is the interruption: an import that is cut short fails by whatever it was about to do.
+    """
     from workbench.errors import WorkbenchError
     from workbench.text import visible
 
-    try:
-        app()
-    except WorkbenchError as error:
-        print(f"workbench: {visible(str(error))}", file=sys.stderr)
-        sys.exit(2)
-    except SystemExit as ended:
-        if ended.code == INTERRUPTED:  # typer turns Ctrl-C into this without a word
-            print("workbench: interrupted; what was complete stays as it was", file=sys.stderr)
-        raise
+    with _Interrupts() as interrupts:
+        try:
+            app()
+        except SystemExit as ended:
+            if ended.code == INTERRUPTED or (interrupts.came and ended.code):
+                _end_interrupted()
+            raise
+        except BaseException as error:
+            if interrupts.came or isinstance(error, KeyboardInterrupt):
+                _end_interrupted()
+            if isinstance(error, WorkbenchError):
+                said = str(error)
+            elif isinstance(error, OSError) and error.strerror:
+                said = f"{error.strerror[0].lower()}{error.strerror[1:]}" + (f" ({error.filename})" if error.filename else "")
+            else:
+                raise
+            print(f"workbench: {visible(said)}", file=sys.stderr)
+            sys.exit(2)
+
+
+def _end_interrupted() -> None:
+    print("workbench: interrupted; what was complete stays as it was", file=sys.stderr)
+    sys.exit(INTERRUPTED)
+
+
+class _Interrupts:
+    """Remembers that Ctrl-C came, and is otherwise Python's own handling of it."""
+
+    came = False
+
+    def __enter__(self) -> _Interrupts:
+        self.before = signal.getsignal(signal.SIGINT)
+        if self.before is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.before is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self.before)
+
+    def _note(self, number: int, frame: object) -> None:
+        self.came = True
+        raise KeyboardInterrupt

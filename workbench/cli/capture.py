@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from workbench.cli.targets import file_to_write
 from workbench.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def _capture(
     from workbench.analysis.capture_file import write_incident
 
     fields = {"content": content, "source": source, "terms": terms, "vector": vector}
+    file_to_write(output)
     with live(collection, fields, model) as opened:
         incident = capture(opened, query, point_id(target), limit=limit, depth=depth, private=private)
     write_incident(output, incident)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workbench.cli.targets import directory_to_write
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -30,6 +32,8 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on standard er
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON and nothing else.")]
 
 QUERIES_SHOWN = 5
+GAP = 2
+"""Blanks between two columns of a table without lines."""
 
 
 def register(app: typer.Typer) -> None:
@@ -67,6 +71,7 @@ def _compare(
     if pairs not in ("all", "first"):
         raise BadParameter(f"pairs are all or first, not {pairs!r}")
     chosen = parse_all(variants)
+    directory_to_write(out)
     with progress_bar("searching", quiet or as_json) as told:
         compared = compare_variants(
             name, chosen, queries, qrels, [m for m in split(metrics) if m] or DEFAULT_METRICS,
@@ -100,7 +105,8 @@ def show(compared: Compared) -> None:
     console = wide_console()
     c = compared.comparison
     console.print(Text(f"{compared.collection}: {c.n} queries evaluated, {c.skipped.height} skipped; {visible(compared.queries.origin)}", style="bold"))
-    console.print(_values(compared))
+    for table in _values(compared, console.width):
+        console.print(table, crop=False)
     for a, b, metric in c.per_pair.select("a", "b", "metric").rows():
         console.print(Text(visible(c.sentence(a, b, metric))))
     for note in compared.notes:
@@ -115,25 +121,37 @@ def show(compared: Compared) -> None:
         console.print(Text(f"        {visible(d.b.command)}"), soft_wrap=True)
 
 
-def _values(compared: Compared) -> Any:
-    """One row a variant: the metrics, Judged@k of the first, and what a search costs."""
+def _values(compared: Compared, width: int) -> list[Any]:
+    """One row a variant: the metrics, Judged@k of the first, and what a search costs; costs apart where one table is too
+    wide. A variant's name is never broken."""
+    c = compared.comparison
+    costs = {row["variant"]: row for row in compared.runs.costs}
+    rows = {v: c.per_variant.filter(variant=v).to_dicts() for v in c.variants}
+    quality = {m: [f"{of[n]['value']:.4f}" for of in rows.values()] for n, m in enumerate(c.metrics)}
+    firsts = [of[0] for of in rows.values()]
+    quality[firsts[0]["judged_name"]] = ["–" if of["judged"] is None else f"{of['judged']:.1%}" for of in firsts]
+    spent = {
+        "p50 ms": [f"{costs[v]['p50_ms']:.1f}" for v in rows], "p95 ms": [f"{costs[v]['p95_ms']:.1f}" for v in rows],
+        "calls": [f"{costs[v]['calls']:.1f}" for v in rows], "KB": [f"{costs[v]['payload_bytes'] / 1e3:,.0f}" for v in rows],
+    }  # fmt: skip
+    whole = _named_table(list(rows), {**quality, **spent})
+    return [whole] if whole.width <= width else [_named_table(list(rows), quality), _named_table(list(rows), spent)]
+
+
+def _named_table(names: list[str], columns: dict[str, list[str]]) -> Any:
+    """A table as wide as its cells: a narrower terminal wraps its lines, no name."""
+    from rich.cells import cell_len
     from rich.table import Table
 
     from workbench.text import visible
 
-    c = compared.comparison
-    costs = {row["variant"]: row for row in compared.runs.costs}
-    rows = {v: c.per_variant.filter(variant=v).to_dicts() for v in c.variants}
-    first = next(iter(rows.values()))[0]
-    table = Table(box=None, pad_edge=False, header_style="bold dim")
-    table.add_column("variant", overflow="fold", ratio=1)
-    for heading in (*c.metrics, first["judged_name"], "p50 ms", "p95 ms", "calls", "KB"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for variant, of in rows.items():
-        cost = costs[variant]
-        share = "–" if of[0]["judged"] is None else f"{of[0]['judged']:.1%}"
-        spent = [f"{cost['p50_ms']:.1f}", f"{cost['p95_ms']:.1f}", f"{cost['calls']:.1f}", f"{cost['payload_bytes'] / 1e3:,.0f}"]
-        table.add_row(visible(variant), *(f"{r['value']:.4f}" for r in of), share, *spent)
+    cells = {"variant": [visible(n) for n in names], **columns}
+    width = sum(max(map(cell_len, (heading, *of))) for heading, of in cells.items()) + GAP * (len(cells) - 1)
+    table = Table(box=None, pad_edge=False, header_style="bold dim", width=width)
+    for heading in cells:
+        table.add_column(heading, justify="left" if heading == "variant" else "right", no_wrap=True)
+    for row in zip(*cells.values(), strict=True):
+        table.add_row(*row)
     return table
 
 

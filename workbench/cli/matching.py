@@ -12,6 +12,7 @@ import typer
 
 from workbench.cli.matching_output import (
     new_console,
+    nothing_read,
     plain,
     print_json,
     progress,
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 MISSED = 1
 """Exit code of `ask` where nothing was served."""
+
+ENDINGS, PATHS = (".json", ".jsonl"), ("./", "../", "~/")
+"""What one word ends or begins with that can only name a file."""
 
 Name = Annotated[str, typer.Argument(help="The library; `workbench matching list` names them.")]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON and nothing else.")]
@@ -52,14 +56,19 @@ def _load(
     as_json: AsJson = False,
 ) -> None:
     """Read recorded calls into a library, all or nothing; the same source again changes nothing."""
-    from workbench.matching.library import open_library
+    from workbench.matching.library import new_library, open_library
     from workbench.matching.load import load
 
-    with open_library(name, create=True) as library:
+    with new_library(name) as made, open_library(name, create=True) as library:
         shown = not quiet and not as_json
-        report = load(library, source, tick=progress if shown else None)
-        if shown:
-            progress_line("")
+        try:
+            report = load(library, source, tick=progress if shown else None)
+        finally:
+            if shown:
+                progress_line("")
+        if not report.recordings:
+            raise nothing_read(source, report)
+        made.keep()
         if library.encoder is not None:
             library.wait_for_vectors()
     if as_json:
@@ -292,6 +301,8 @@ def _request(text: str, uri: str) -> RecordedRequest:
 
     named = sys.stdin.read() if text == "-" else _file_text(text)
     if named is None:
+        if why := _meant_as_file(text):
+            raise BadParameter(why, where=text, do="Name a file with a request's JSON body, or - for standard input")
         return plain(text)
     try:
         body = json.loads(named)
@@ -300,6 +311,19 @@ def _request(text: str, uri: str) -> RecordedRequest:
     if not isinstance(body, dict):
         raise NotUnderstood("the request is no JSON object", where=text)
     return request_of(body, uri or CHAT_URI)
+
+
+def _meant_as_file(text: str) -> str:
+    """Why a text is no question: it is empty, a directory, or one word that can only be the name of a file; else ""."""
+    if not text.strip():
+        return "the request is empty"
+    try:
+        if Path(text).is_dir():
+            return "the request is a directory"
+    except (OSError, ValueError):
+        return ""
+    one_word = len(text.split()) == 1
+    return "there is no such file" if one_word and text.lower().endswith(ENDINGS) or one_word and text.startswith(PATHS) else ""
 
 
 def _file_text(text: str) -> str | None:

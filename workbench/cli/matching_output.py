@@ -7,11 +7,14 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console
 
     from workbench.matching.load import LoadReport
+    from workbench.matching.schema import LibraryError
 
-SKIPPED_SHOWN = 10
+SKIPPED_SHOWN, REASONS_SAID = 10, 2
 WIDTH_SHOWN = 160
 
 
@@ -34,6 +37,14 @@ def show_load(name: str, report: LoadReport) -> None:
         console.print(
             f"  {count:>6,}  {visible(reason)}  e.g. {visible(first.file)} no. {first.number}", markup=False
         )
+
+
+def nothing_read(source: Path, report: LoadReport) -> LibraryError:
+    """The error for a source of which no call was read, with the most frequent reason."""
+    from workbench.matching.schema import LibraryError
+
+    why = "; ".join(f"{count:,} skipped: {reason}" for reason, count in list(report.reasons.items())[:REASONS_SAID])
+    return LibraryError(f"no recorded call was read{f' ({why})' if why else ''}", where=str(source), do="Give a vcrpy cassette or JSONL of calls")
 
 
 def progress(number: int) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from workbench.cli.compare import AsJson, Out, Quiet, progress_bar, wide_console
+from workbench.cli.targets import directory_to_write
 
 if TYPE_CHECKING:
     from workbench.analysis.replay import Replayed
@@ -52,6 +53,7 @@ def _replay(
             raise BadParameter(f"{pair!r} is not one ROLE=COLUMN", do="Write e.g. --map text=query_string")
         roles[role] = column
     chosen = parse_all(variants)
+    directory_to_write(out)
     read = read_log(log, roles, limit)
     with progress_bar("replaying", quiet or as_json) as told:
         replayed = replay(on, read, chosen, first=first, shown=shown, progress=told)

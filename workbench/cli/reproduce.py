@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from workbench.cli.targets import directory_to_write
 from workbench.errors import BadParameter, WorkbenchError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def reproduce(
-        record: Annotated[str, typer.Argument(help="A record's id; --all takes every record.")] = "",
+        record: Annotated[str, typer.Argument(help="A record's id; --all takes every record of the project that you are in.")] = "",
         parameter: Annotated[list[str], typer.Option("-p", "--parameter", metavar="NAME=VALUE",
                              help="A parameter of the notebook; may come many times.")] = [],  # noqa: B006
         size: Annotated[str, typer.Option(help="full, small for a quick look, or tiny for tests, where a record comes in sizes.")] = "",
@@ -46,7 +47,10 @@ def register(app: typer.Typer) -> None:
             raise BadParameter("-p belongs to one record, not to --all")
         if size not in ("", *SIZES):
             raise BadParameter(f"unknown size {size!r}", do=f"Use {', '.join(SIZES)}")
+        if every:
+            _inside(project_root(), len(record_ids()))
         reports = out or project_root() / _REPORTS
+        directory_to_write(reports)
         code, done = _GOOD, []
         for record_id in record_ids() if every else [record]:
             try:
@@ -66,6 +70,15 @@ def register(app: typer.Typer) -> None:
             told = [_as_data(r) for r in done]
             print(json.dumps(told if every else told[0], ensure_ascii=True, indent=2))
         raise typer.Exit(code)
+
+
+def _inside(root: Path, records: int) -> None:
+    """Raises BadParameter where the project is only that of this package, and nobody said that all of it is to run."""
+    here = Path.cwd()
+    if root not in (here, *here.parents):
+        raise BadParameter(
+            f"no project here or above: --all would run the {records:,} records of {root}", do=f"Run it there (cd {root}), or name one record"
+        )
 
 
 def _one(record: Record, texts: list[str], size: str | None, reports: Path, *, quiet: bool) -> Report:

@@ -19,6 +19,7 @@ from workbench.cli.compare import (
     progress_bar,
     wide_console,
 )
+from workbench.cli.targets import directory_to_write
 
 
 def register(app: typer.Typer) -> None:
@@ -70,6 +71,7 @@ def _tune(
     from workbench.analysis.tuning import tune
     from workbench.text import visible
 
+    directory_to_write(out)
     with progress_bar("retrieving", quiet or as_json) as told:
         tuned = tune(
             name, variant, queries, qrels, metric, grids=grid(grid_values or []), fraction=fraction, limit=limit,

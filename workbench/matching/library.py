@@ -55,6 +55,25 @@ def open_library(name: str, *, create: bool = False, encoder: Encoder | None = N
     return Library(path, encoder=encoder)
 
 
+class new_library:  # noqa: N801 - used as a function
+    """`with new_library(name) as made`: a library that was not there before stays only where `made.keep()` was called."""
+
+    def __init__(self, name: str) -> None:
+        self.path = library_path(name)
+        self.kept = self.path.exists()
+
+    def keep(self) -> None:
+        self.kept = True
+
+    def __enter__(self) -> new_library:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if not self.kept:
+            for end in ("", "-wal", "-shm", "-journal"):
+                self.path.with_name(self.path.name + end).unlink(missing_ok=True)
+
+
 class Library:
     """An open library. `encoder` replaces the workbench's model; it is used only where `settings.embeddings` is on.
 

@@ -19,7 +19,7 @@ Constants = tuple[float, float]
 """BM25's (k1, b)."""
 
 # What a smaller reading only cuts; every other parameter of a channel changes what is read or how it is scored.
-_CUTS = ("limit", "floor")
+_CUTS = {"limit": 1, "floor": None}
 
 
 class BeyondFrozen(WorkbenchError):
@@ -108,5 +108,5 @@ class FrozenContext(Context):
 def _uncut(channel: Stage) -> Stage:
     """The channel without its limits: two that are equal read the same in the same order."""
     policy = channel.get("policy")
-    cuts = {name: None for name in _CUTS if name in dict(channel.params)}
+    cuts = {name: same for name, same in _CUTS.items() if name in dict(channel.params)}
     return channel.replace(**cuts, **({"policy": policy.replace(cap=1)} if policy is not None else {}))
