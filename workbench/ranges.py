@@ -19,6 +19,8 @@ INFINITE = float("inf")
 COUNT = (1, 2**31 - 1)
 """How many rows may be asked for; the engines count in 32 bits."""
 COSINE = (-1, 1)
+ROUNDING = 1e-6
+"""How far a computed cosine may pass 1; a floor just above the nearest row is a floor."""
 
 RANGES: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("cap", "limit", "semantic_limit", "candidate_limit", "row_budget", "page_rows"), COUNT),
@@ -39,7 +41,8 @@ def checked(function: Callable[..., Any], params: Mapping[str, Any]) -> dict[str
 def number(name: str, value: Any, low: float = -INFINITE, high: float = INFINITE, *, whole: bool = False) -> Any:
     """The number, where it is one within `low` to `high`. Raises BadParameter that says the range."""
     real = isinstance(value, Real) and not isinstance(value, bool)
-    if not real or not low <= value <= high or abs(value) == INFINITE:
+    slack = ROUNDING if (low, high) == COSINE else 0
+    if not real or not low - slack <= value <= high + slack or abs(value) == INFINITE:
         raise BadParameter(f"{name} cannot be {value!r}", do=f"Use a {'whole ' if whole else ''}number{_within(low, high)}")
     if whole and value != int(value):
         raise BadParameter(f"{name} is a whole number, not {value!r}")

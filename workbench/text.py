@@ -143,6 +143,11 @@ def well_formed(text: str) -> str:
     return text
 
 
+def counted(n: int, one: str, many: str = "") -> str:
+    """`1 row`, `2 rows`, `1,000 queries`: a number with its word, `many` being `one` and an s where not given."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
 def visible(text: str) -> str:
     """Text made safe for a terminal: control, escape and bidirectional-override characters shown as `\\x1b`."""
     return "".join(c if _shown(c) else f"\\x{ord(c):02x}" for c in text)

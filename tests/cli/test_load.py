@@ -112,7 +112,7 @@ def test_collections_lists_counts_engines_sizes_model_hash_and_what_is_broken(ho
     assert listed[1]["manifest"] == manifest
     code, out, _ = run("collections")
     flat = "".join(out.split())
-    assert code == 0 and "broken:itsfirstloadhasnotended" in flat and "7chunksof7documents" in flat
+    assert code == 0 and "unfinished:itsfirstloadhasnotended" in flat and "7chunksof7documents" in flat
     assert manifest["content_hash"][:12] in flat and manifest["model"]["sha256"][:12] in flat and "MB" in flat
 
 

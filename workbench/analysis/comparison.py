@@ -18,6 +18,7 @@ from workbench.analysis.judged import Judged, Run, RunCheck, check_run
 from workbench.analysis.metrics import DEFAULT_METRICS, metric_names, per_query
 from workbench.analysis.significance import CONFIDENCE, LEAST_QUERIES, RESAMPLES, SEED, SMALL_SET, TIE_WIDTH
 from workbench.errors import BadParameter
+from workbench.text import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -114,10 +115,10 @@ class Comparison:
             parts.append(f"{at} interval {row['low']:+.4f} to {row['high']:+.4f}")
         parts.append(f"p = {row['p']:.4g} (Holm {row['p_holm']:.4g})")
         parts.append(
-            f"{row['wins']} wins, {row['ties']} ties within {self.tie_width:g}, {row['losses']} losses"
+            f"{counted(row['wins'], 'win')}, {counted(row['ties'], 'tie')} within {self.tie_width:g}, {counted(row['losses'], 'loss', 'losses')}"
         )
         parts.append(
-            f"{row['n']} queries" + (f", {self.skipped.height} skipped" if self.skipped.height else "")
+            counted(row["n"], "query", "queries") + (f", {self.skipped.height} skipped" if self.skipped.height else "")
         )
         if row["resolution"] is not None:
             parts.append(f"this set resolves {row['resolution']:.4f}")

@@ -21,6 +21,7 @@ from workbench.errors import WorkbenchError
 from workbench.retrieval.frozen import Frozen
 from workbench.retrieval.knobs import Knob, knobs, with_knobs
 from workbench.retrieval.variant import Variant, variant
+from workbench.text import counted
 from workbench.types import Mode, PointId, Result
 
 PAGE = 8
@@ -180,12 +181,12 @@ def _word(choice: Any) -> str:
 def _proof(curve: Curve, told: Mapping[str, Any], bounds: Bound | None) -> str:
     top, first = best(curve.pieces), told["first"]
     if top is None:
-        said = [f"No list that counts holds it over {curve.domain}."]
+        said = [f"Over {curve.domain}, no list that the fusion counts holds it."]
     else:
         said = [f"Its best rank over {curve.domain} is {top.rank}, {curve.words(top)}."]
     if len(curve.always) >= first:
-        said.append(f"{len(curve.always)} rows stand above it at every value.")
+        said.append(f"{counted(len(curve.always), 'row stands', 'rows stand')} above it at every value.")
     elif curve.always:
-        said.append(f"{len(curve.always)} of the rows above it stand there at every value; with the others it changes places "
-                    f"at {len(curve.pieces) - 1} values, all of them looked at.")  # fmt: skip
+        said.append(f"{len(curve.always)} of the rows above it {'stands' if len(curve.always) == 1 else 'stand'} there at every value; with the others it "
+                    f"changes places at {counted(len(curve.pieces) - 1, 'value')}, all looked at.")  # fmt: skip
     return " ".join([*said, *([curve.ended] if curve.ended else []), *([str(bounds)] if bounds else [])])

@@ -71,7 +71,7 @@ def read_qrels(location: str | Path, warnings: list[str] | None = None) -> tuple
 
     Read as a collection's own judgements are. Negative grades are kept; what was counted goes to `warnings`.
     """
-    path = existing(location, "the judgements")
+    path = existing(location, "the file of judgements")
     if suffix_of(path) == ".json":
         return json_qrels(path)
     return judgements.read_qrels(path, [] if warnings is None else warnings)

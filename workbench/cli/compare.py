@@ -100,11 +100,11 @@ def show(compared: Compared) -> None:
     """The comparison in the terminal: values and costs, then each pair's sentence, then what differs most."""
     from rich.text import Text
 
-    from workbench.text import visible
+    from workbench.text import counted, visible
 
     console = wide_console()
     c = compared.comparison
-    console.print(Text(f"{compared.collection}: {c.n} queries evaluated, {c.skipped.height} skipped; {visible(compared.queries.origin)}", style="bold"))
+    console.print(Text(f"{compared.collection}: {counted(c.n, 'query', 'queries')} evaluated, {c.skipped.height} skipped; {visible(compared.queries.origin)}", style="bold"))
     for table in _values(compared, console.width):
         console.print(table, crop=False)
     for a, b, metric in c.per_pair.select("a", "b", "metric").rows():

@@ -164,6 +164,7 @@ def _list(found: list[Listed]) -> None:
     from rich.text import Text
 
     from workbench.settings import home
+    from workbench.stores.home import UNFINISHED
     from workbench.text import visible
 
     console = _console()
@@ -171,7 +172,8 @@ def _list(found: list[Listed]) -> None:
         console.print(f"No collection in {home()}. Load one: workbench load SOURCE --as NAME", markup=False)
     for c in found:
         if c.manifest is None:
-            console.print(Text(visible(c.name), style="bold").append(f"  broken: {visible(c.broken)}", style="not bold red"))
+            state = "unfinished" if c.broken == UNFINISHED else "broken"
+            console.print(Text(visible(c.name), style="bold").append(f"  {state}: {visible(c.broken)}", style="not bold red"))
         else:
             _show(console, c.manifest)
             say_waiting(console, c.name, c.waiting)
@@ -200,8 +202,10 @@ def _show(console: Console, manifest: Manifest, said: str = "") -> None:
 
 
 def _counted(counts: Any) -> str:
-    judged = f", {counts['queries']} queries, {counts['qrels']} judgements" if counts["queries"] else ""
-    return f"{counts['chunks']} chunks of {counts['entities']} documents{judged}"
+    from workbench.text import counted
+
+    judged = f", {counted(counts['queries'], 'query', 'queries')}, {counted(counts['qrels'], 'judgement')}" if counts["queries"] else ""
+    return f"{counted(counts['chunks'], 'chunk')} of {counted(counts['entities'], 'document')}{judged}"
 
 
 def _engines(manifest: Manifest) -> str:

@@ -122,6 +122,7 @@ def _queue(
     """List what waits for review: the missed request beside the entry that came near, and why it was not served."""
     from workbench.matching.library import open_library
     from workbench.matching.queue import STATES, candidates
+    from workbench.matching.similarity import broken_words
 
     if state not in (*STATES, "all"):
         raise BadParameter(f"unknown state {state!r}", do=f"Use one of {', '.join(STATES)}, all")
@@ -133,7 +134,7 @@ def _queue(
         return
     console = new_console()
     for c, asked, entry in rows:
-        broken = f"  not the same {', '.join(c.broken)}" if c.broken else ""
+        broken = f"  not the same {broken_words(c.broken)}" if c.broken else ""
         console.print(f"{c.id}  {c.state}  {c.tier} {c.score:.3f}{broken}", style="bold", markup=False)
         console.print(
             f"  asked  {short(asked.last_text())}\n  entry  {short(entry.last_text())}", markup=False

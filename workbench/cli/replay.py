@@ -83,23 +83,23 @@ def _code(replayed: Replayed, most: float | None) -> int:
 def _show(replayed: Replayed) -> None:
     from rich.text import Text
 
-    from workbench.reporting.replay_page import sentence
-    from workbench.text import visible
+    from workbench.reporting.replay_page import came_and_left, sentence
+    from workbench.text import counted, visible
 
     console = wide_console()
-    console.print(Text(f"{replayed.log.rows:,} rows, {len(replayed.log.queries):,} distinct queries, on {replayed.collection}", style="bold"))
+    console.print(Text(f"{counted(replayed.log.rows, 'row')}, {counted(len(replayed.log.queries), 'distinct query', 'distinct queries')}, on {replayed.collection}", style="bold"))
     for c in replayed.costs:
         if c["p50_ms"] is not None:
             spent = f"p50 {c['p50_ms']:.1f} ms, p95 {c['p95_ms']:.1f} ms, {c['calls']:.1f} calls, {c['payload_bytes'] / 1e3:,.0f} KB a search"
-            console.print(Text(f"{visible(c['variant'])}: {spent}; {c['empty']:,} queries without results", style="dim"))
+            console.print(Text(f"{visible(c['variant'])}: {spent}; {counted(c['empty'], 'query', 'queries')} without results", style="dim"))
     for name, (count, why) in replayed.failed.items():
-        console.print(Text(f"{visible(name)}: {count:,} queries failed; the first: {visible(why)}", style="red"))
+        console.print(Text(f"{visible(name)}: {counted(count, 'query', 'queries')} failed; the first: {visible(why)}", style="red"))
     for pair in replayed.pairs:
         said, figures = sentence(pair, replayed.first)
         console.print(Text(visible(said), style="bold"))
         console.print(Text(f"  {visible(figures)}", style="dim"))
         for change, reasons in zip(replayed.changes[pair.a, pair.b][:WORST_SHOWN], replayed.reasons[pair.a, pair.b], strict=False):
-            state = "newly empty" if change.emptied else f"{len(change.left)} left, {len(change.came)} came"
+            state = "newly empty" if change.emptied else came_and_left(change)
             console.print(Text(f"  {visible(' '.join(change.query.text.split()))[:100] or '(empty)'}  [{state}]"))
             for reason in reasons:
                 title = " ".join((replayed.titles.get(reason.document) or reason.document).split())[:60]

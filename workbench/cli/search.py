@@ -42,12 +42,15 @@ def _search(
 
     from workbench.cli.load import say_waiting
     from workbench.retrieval.search import open_collection
+    from workbench.stores.filter_reasons import refuse_hopeless
     from workbench.stores.waiting import waiting_in
     from workbench.types import Query, as_plain
 
     query = Query(text, parse_filters(filter or []), limit, offset, mode)  # type: ignore[arg-type]
     with open_collection(name) as collection:
         result = collection.search(query, variant)
+        if not result.hits:
+            refuse_hopeless(collection.stores.catalog, query.filters)
         waiting = waiting_in(collection.stores.catalog.path.parent)
     if as_json:
         print(json.dumps({**plain(result), "waiting": as_plain(waiting)}, ensure_ascii=True))

@@ -51,8 +51,13 @@ def request_of(body: Mapping[str, Any], uri: str = CHAT_URI) -> RecordedRequest:
     wire = Wire("POST", uri, body)
     form = format_of(wire)
     if form is None:
-        raise NotUnderstood(f"no known format: {uri}")
+        raise NotUnderstood(_no_format(uri))
     return read_request(form, wire)
+
+
+def _no_format(uri: str) -> str:
+    """Why no format claims a body; one without an address is a chat body, or nothing that is known."""
+    return "the request has no `messages`, and no address that tells another format" if uri == CHAT_URI else f"no known format: {uri}"
 
 
 def _wire_call(data: Mapping[str, Any]) -> tuple[RecordedRequest, Answer]:
@@ -61,7 +66,7 @@ def _wire_call(data: Mapping[str, Any]) -> tuple[RecordedRequest, Answer]:
     wire = Wire("POST", data.get("uri", CHAT_URI), data["request"], body=data.get("response"))
     form = format_of(wire)
     if form is None:
-        raise NotUnderstood(f"no known format: {wire.uri}")
+        raise NotUnderstood(_no_format(wire.uri))
     return read_request(form, wire), read_answer(form, wire)
 
 

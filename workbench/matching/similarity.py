@@ -125,6 +125,18 @@ GATES: dict[str, Gate] = {
 }
 
 
+GATE_WORDS = {
+    "same_order": "order of words", "same_marks": "marks", "same_numbers": "numbers", "same_negation": "negations",
+    "same_content_words": "content words",
+}  # fmt: skip
+"""What a gate asks to be the same, after "not the same"."""
+
+
+def broken_words(names: Sequence[str]) -> str:
+    """Broken gates as a person reads them."""
+    return ", ".join(GATE_WORDS.get(name, name) for name in names)
+
+
 def broken_gates(names: Sequence[str], a: Compared, b: Compared) -> tuple[str, ...]:
     """The named gates that the pair does not pass, in the order asked."""
     return tuple(name for name in names if not GATES[name](a, b))

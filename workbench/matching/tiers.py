@@ -14,7 +14,7 @@ from typing import Literal
 from workbench.matching.fingerprint import Prepared, shape_differences
 from workbench.matching.library import Library
 from workbench.matching.request import Answer
-from workbench.matching.similarity import LIKENESSES, Compared, broken_gates
+from workbench.matching.similarity import LIKENESSES, Compared, broken_gates, broken_words
 from workbench.registry import register
 
 Verdict = Literal["served", "review", "miss", "failed"]
@@ -171,4 +171,4 @@ def _why(best: Proposal, serve: float | None, review: float) -> str:
         return f"best score {best.score:.3f}; this tier does not serve"
     if best.score < serve:
         return f"best score {best.score:.3f} is under the serve threshold {serve}"
-    return f"best score {best.score:.3f}, but not the same {', '.join(best.broken)}"
+    return f"best score {best.score:.3f}, but not the same {broken_words(best.broken)}"

@@ -18,6 +18,7 @@ from workbench.reporting.brief import Section, brief_page, notes, plans
 from workbench.reporting.cases import Case, Column, Line, cases_html
 from workbench.reporting.theme import CATEGORIES
 from workbench.reporting.values import safe
+from workbench.text import counted
 
 PAGE_NAME, DATA_NAME, CHANGES_NAME = "index.html", "replay.json", "changes.jsonl"
 CASES_SHOWN = 25
@@ -41,15 +42,21 @@ def sentence(pair: Pair, first: int) -> tuple[str, str]:
     if not pair.queries:
         return f"{pair.b} against {pair.a}: no query that both answered.", ""
     share = pair.changed / pair.queries
-    said = f"{pair.b} against {pair.a}: {pair.changed:,} of {pair.queries:,} queries ({share:.0%}) have another first {first}"
+    said = f"{pair.b} against {pair.a}: {pair.changed:,} of {pair.queries:,} queries ({share:.0%}) {'has' if pair.changed == 1 else 'have'} another first {first}"
     if pair.emptied:
         said += f", and {pair.emptied:,} {'is' if pair.emptied == 1 else 'are'} newly empty"
     figures = (
         f"{pair.reordered:,} of them the same documents in another order; another first document in {pair.first_changed:,};"
-        f" {pair.filled:,} no longer empty; mean overlap {pair.kept:.2f}, mean rank-biased overlap {pair.rbo:.2f};"
+        f"{f' {pair.filled:,} no longer empty;' if pair.filled else ''} mean overlap {pair.kept:.2f}, mean rank-biased overlap {pair.rbo:.2f};"
         f" by times asked {pair.asked_changed:,} of {pair.asked:,} ({pair.asked_changed / pair.asked:.0%})"
     )
     return said + ".", figures
+
+
+def came_and_left(change: Change) -> str:
+    """How many documents left and came, a number that is 0 left out; the same in another order says so."""
+    said = [f"{len(of)} {word}" for of, word in ((change.left, "left"), (change.came, "came")) if of]
+    return ", ".join(said) or "another order"
 
 
 def replay_page(replayed: Replayed) -> str:
@@ -57,7 +64,7 @@ def replay_page(replayed: Replayed) -> str:
     findings = [Markup("{}<small>{}</small>").format(*map(safe, sentence(p, replayed.first))) for p in replayed.pairs]
     for name, (count, why) in replayed.failed.items():
         findings.append(Markup('<span class="bad">{}</span><small>{}</small>').format(
-            safe(f"{name} answered {count:,} queries with an error."), safe(f"The first: {why}")))  # fmt: skip
+            safe(f"{name} answered {counted(count, 'query', 'queries')} with an error."), safe(f"The first: {why}")))  # fmt: skip
     sections = [
         Section("What it costs", (table_block("costs", _costs(replayed), "One search each; stages that variants share are counted in full.", "", ()),), wide=True),
         Section("How far pages changed", _spread(replayed)),
@@ -129,7 +136,7 @@ def _case(replayed: Replayed, change: Change, reasons: Sequence[Reason], anchor:
     if change.emptied:
         said, tone = "newly empty", "bad"
     elif change.left or change.came:
-        said, tone = f"{len(change.left)} left, {len(change.came)} came; first change at {change.first}", ""
+        said, tone = f"{came_and_left(change)}; first change at {change.first}", ""
     else:
         said, tone = f"another order from {change.first} on", ""
     if change.query.times > 1:

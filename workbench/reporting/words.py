@@ -11,6 +11,7 @@ from workbench.analysis.counterfactual import Counterfactual
 from workbench.analysis.explain import Explanation
 from workbench.reporting.values import number_text
 from workbench.retrieval.knobs import WEIGHT
+from workbench.text import counted
 
 _LABELS = {
     "k": "k", "bonus": "bonus", "cap": "candidate cap", "lexical_limit": "lexical limit", "semantic_limit": "semantic limit",
@@ -89,7 +90,7 @@ def above_text(told: Explanation) -> str:
     for row in told.above:
         counts[row.by] = counts.get(row.by, 0) + 1
     said = ", ".join(f"{n} by {name}" for name, n in sorted(counts.items(), key=lambda p: (-p[1], p[0])))
-    return f"{len(told.above)} rows stand above it: {said}." if said else ""
+    return f"{counted(len(told.above), 'row stands', 'rows stand')} above it: {said}." if said else ""
 
 
 def heading(answers: Sequence[Counterfactual]) -> str:

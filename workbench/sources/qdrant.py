@@ -72,7 +72,7 @@ def qdrant(
         _check_vectors(params.vectors, vector_name, read.where)
     if first and not any(_pull(point.payload or {}, mapped["text"]) for point in first):
         found = sorted({key for point in first for key in point.payload or {}})
-        raise missing_columns([mapped["text"]], found, read.where, "Map it: columns=text=…")
+        raise missing_columns([mapped["text"]], found, read.where, "Map it: --map text=FIELD")
     warnings: list[str] = []
     settings = {"columns": mapped, "vectors": vectors, "vector_name": vector_name}
     return Source("qdrant", read.where, settings, partial(_chunks, read, count, warnings), warnings=warnings,
@@ -147,7 +147,9 @@ def _address(location: str, collection: str) -> tuple[str, str]:
     if found and (not collection or collection == unquote(found["name"])):
         return found["server"], unquote(found["name"])
     if not collection or not is_address(location) or found:
-        raise SourceError(f"no one collection is named by {CREDENTIALS.sub('', location)!r} and {collection!r}",
+        shown = CREDENTIALS.sub("", location)
+        what = f"it names another collection than {collection!r}" if collection else "the address names no collection"
+        raise SourceError(what, where=shown,
                           do="Name it as http://host:6333/collections/NAME")  # fmt: skip
     return location.rstrip("/"), collection
 

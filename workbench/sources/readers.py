@@ -37,6 +37,8 @@ def open_source(spec: str | Path, *, kind: str = "", **options: Any) -> Source:
     """
     name = kind or detect(spec)
     entry = lookup("reader", name)
+    if "columns" in options and "columns" not in entry.parameters:
+        raise BadParameter(f"{name} has no columns to map", where=str(spec), do="Leave out --map; it is for tables and Qdrant's payloads")
     return make("reader", name, typed(entry, options))(str(spec))
 
 

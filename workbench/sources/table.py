@@ -62,7 +62,7 @@ def table(
     found_format = table_format or format_of(path)
     if found_format not in ("jsonl", "csv", "tsv", "parquet"):
         raise SourceError("the name does not tell the table's format", where=str(path),
-                          do="Give table_format: jsonl, csv, tsv or parquet")  # fmt: skip
+                          do="Give -p table_format=jsonl, csv, tsv or parquet")  # fmt: skip
     roles = _roles(parse_columns(columns), table_columns(path, found_format), path)
     if chunk_size is not None and "chunk_index" in roles:
         raise SourceError("rows that are chunks already cannot be cut again", where=str(path), do="Leave out chunk_size")
@@ -96,7 +96,7 @@ def _roles(columns: dict[str, str], found: Sequence[str], path: Path) -> dict[st
         missing.insert(0, "id")
     if missing:
         raise missing_columns(missing, found, str(path),
-                              f"Map them: columns={','.join(f'{role}=…' for role in missing)}")  # fmt: skip
+                              f"Map them: {' '.join(f'--map {role}=COLUMN' for role in missing)}")  # fmt: skip
     return roles
 
 

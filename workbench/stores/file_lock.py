@@ -37,7 +37,8 @@ def exclusive(directory: Path, doing: str, *, wait: float) -> Iterator[None]:
         holder = path.read_text(errors="replace").strip() or "another process"
         raise Locked(f"{holder} is at work here", where=str(directory), do="Wait until it ends") from None
     except OSError as error:
-        raise Locked(f"the lock cannot be taken: {error.strerror}", where=str(path), do="Make it writable") from None
+        what = f"searching and loading need a writable home: {error.strerror}"
+        raise Locked(what, where=str(path), do="Make it writable, or copy the home to where it is") from None
     try:
         held.write(f"process {os.getpid()} ({doing})")
         held.flush()

@@ -109,6 +109,9 @@ class Stores:
             embedder.close()
 
 
+UNFINISHED = "its first load has not ended; load it again to resume"
+
+
 @dataclass(frozen=True, slots=True)
 class Listed:
     """One collection as `collections()` lists it: its manifest, or why it cannot be read, and what waits."""
@@ -181,7 +184,7 @@ def _listed(name: str) -> Listed:
     try:
         generation = where.current()
         if generation is None:
-            return Listed(name, None, "its first load has not ended; load it again to resume")
+            return Listed(name, None, UNFINISHED)
         manifest = read_manifest(generation)
         check(generation, manifest)
         return Listed(name, manifest, waiting=waiting_in(generation))
