@@ -19,8 +19,6 @@ INFINITE = float("inf")
 COUNT = (1, 2**31 - 1)
 """How many rows may be asked for; the engines count in 32 bits."""
 COSINE = (-1, 1)
-ROUNDING = 1e-6
-"""How far a computed cosine may pass 1; a floor just above the nearest row is a floor."""
 
 RANGES: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("cap", "limit", "semantic_limit", "candidate_limit", "row_budget", "page_rows"), COUNT),
@@ -31,18 +29,18 @@ RANGES: dict[str, tuple[float, float]] = {
 """The range of our own stages' numbers, by the parameter's name, both ends included."""
 
 
-def checked(function: Callable[..., Any], params: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters as their function declares them; 2.0 for a whole number is 2. Raises BadParameter."""
+def checked(function: Callable[..., Any], params: Mapping[str, Any], free: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The parameters as their function declares them; 2.0 for a whole number is 2. Those in `free` have no range.
+    Raises BadParameter."""
     hints = _hints(function)
     ours = function.__module__.startswith("workbench.")
-    return {n: _value(n, hints.get(n, Any), v, RANGES.get(n) if ours else None) for n, v in params.items()}
+    return {n: _value(n, hints.get(n, Any), v, RANGES.get(n) if ours and n not in free else None) for n, v in params.items()}
 
 
 def number(name: str, value: Any, low: float = -INFINITE, high: float = INFINITE, *, whole: bool = False) -> Any:
     """The number, where it is one within `low` to `high`. Raises BadParameter that says the range."""
     real = isinstance(value, Real) and not isinstance(value, bool)
-    slack = ROUNDING if (low, high) == COSINE else 0
-    if not real or not low - slack <= value <= high + slack or abs(value) == INFINITE:
+    if not real or not low <= value <= high or abs(value) == INFINITE:
         raise BadParameter(f"{name} cannot be {value!r}", do=f"Use a {'whole ' if whole else ''}number{_within(low, high)}")
     if whole and value != int(value):
         raise BadParameter(f"{name} is a whole number, not {value!r}")

@@ -99,7 +99,7 @@ def make(kind: str, name: str, params: dict[str, Any]) -> Stage:
             known = ", ".join(entry.parameters) or "none"
             raise BadParameter(f"{kind} {name!r} has no parameter {given!r}", do=f"It has: {known}")
     if kind != READER:  # its room reads them from text
-        params = checked(entry.function, params)
+        params = checked(entry.function, params, free=("floor",))  # counterfactuals try floors past any cosine
     bound = []
     for key, declared in entry.parameters.items():
         value = params.get(key, declared.default)

@@ -100,7 +100,7 @@ def _semantic(channel: Stage) -> list[Knob]:
     if channel.get("limit") is not None:
         found.append(Knob("semantic_limit", "whole", channel["limit"], "nearest rows that the semantic channel holds", COUNT[0], high=COUNT[1]))
     if "floor" in dict(channel.params):
-        found.append(Knob("floor", "real", channel["floor"], "the least cosine that the semantic channel admits", float(COSINE[0]), high=COSINE[1]))
+        found.append(Knob("floor", "real", channel["floor"], "the least cosine that the semantic channel admits", float(COSINE[0])))
     return found
 
 

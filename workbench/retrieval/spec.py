@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.errors import BadParameter
+from workbench.ranges import COSINE, number
 from workbench.registry import Stage, entries, make
 from workbench.retrieval.fusions import single
 from workbench.retrieval.variant import AnyVariant, Variant, composed, variant
@@ -156,6 +157,8 @@ def _chosen(made: Variant, given: dict[str, Any]) -> Variant:
     from workbench.retrieval.knobs import knobs, with_knobs
 
     known = knobs(made)
+    if given.get("floor") is not None and "floor" in known:
+        number("floor", given["floor"], *COSINE)
     for name, value in given.items():
         if name in known and known[name].kind == "choice":
             found = [c for c in known[name].choices if str(c).lower() == str(value).lower() or str(c).startswith(f"{value}(")]
