@@ -110,7 +110,7 @@ def test_a_query_that_fails_is_counted_and_stops_nothing(collection):
     found = replay(collection, log_of(Logged(1, "tea"), Logged(2, "ferry")), ["adr_0172", "adr_0172+breaks_on_tea"])
     assert found.failed["adr_0172+breaks_on_tea"][0] == 1 and "no tea" in found.failed["adr_0172+breaks_on_tea"][1]
     assert found.pairs[0].queries == 1 and found.costs[1]["queries"] == 1
-    assert "answered 1 queries with an error" in replay_page(found)
+    assert "answered 1 query with an error" in replay_page(found)
 
 
 def test_each_reason_is_what_its_command_explains(collection):

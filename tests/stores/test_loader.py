@@ -18,7 +18,6 @@ from workbench.stores.home import collections, open_stores, place
 from workbench.stores.loader import load
 from workbench.stores.manifest import read_manifest
 from workbench.stores.model_files import PACKAGED_EMBEDDER, locate_packaged
-from workbench.stores.storage_errors import StorageError
 from workbench.stores.vector_check import VectorError
 from workbench.text import Tokenizer
 from workbench.types import Chunk
@@ -260,9 +259,9 @@ def test_shards_need_a_server(home: Path) -> None:
         load(source_of(chunks_of("tea")), name="c", qdrant="http://localhost:1", shard_number=0, progress=False)
 
 
-def test_a_home_that_cannot_be_made_is_a_storage_error(home: Path) -> None:
+def test_a_home_that_is_a_file_is_named(home: Path) -> None:
     home.write_text("a file")
-    with pytest.raises(StorageError, match=str(home)):
+    with pytest.raises(BadParameter, match=str(home)):
         load(source_of(chunks_of("tea")), name="c", progress=False)
 
 

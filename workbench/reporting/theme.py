@@ -52,7 +52,6 @@ THEME: dict[str, Any] = {
         "orient": "top", "direction": "horizontal", "labelColor": INK, "labelFontSize": 12, "labelLimit": 260,
         "titleColor": MUTED, "titleFontSize": 12, "titleFontWeight": 500, "offset": 12, "columnPadding": 18,
         "symbolStrokeWidth": 2, "symbolSize": 90,
-        "layout": {"top": {"margin": 28}},  # between two legends of one chart
     },
     "header": {
         "labelColor": INK, "labelFontSize": 12, "labelFontWeight": 600,
