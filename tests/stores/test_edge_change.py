@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.passing import passing_directory
 from helpers.points_corpus import write_staging
 from helpers.whole_state import points
 
@@ -104,6 +106,17 @@ def test_the_holes_of_the_files_are_copied_as_holes(standing: Path, tmp_path: Pa
         return sum(p.stat().st_blocks * 512 for p in directory.rglob("*") if p.is_file())
 
     assert taken(tmp_path / "changed") < 1.2 * taken(standing) + (1 << 20)
+
+
+def test_a_shard_that_another_process_closes_meanwhile_is_copied_whole(standing: Path, tmp_path: Path) -> None:
+    nothing = write_staging(tmp_path / "nothing", [], np.empty((0, DIM), np.float32))
+    segments = sorted(p.parent for p in standing.rglob("segment.json"))
+    with ExitStack() as stack:
+        for segment in segments:
+            stack.enter_context(passing_directory(segment))
+        for n in range(3):
+            assert change_edge(tmp_path / f"changed{n}", standing, [], *nothing, COUNT) == COUNT
+            assert not list((tmp_path / f"changed{n}").rglob(".atomicwrite*"))
 
 
 def test_a_wrong_count_is_refused_and_nothing_is_left(standing: Path, tmp_path: Path) -> None:

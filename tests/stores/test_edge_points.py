@@ -14,12 +14,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.passing import passing_directory
 from helpers.points_corpus import write_staging
 
 from workbench.errors import NotAvailable
 from workbench.stores.edge import EdgePoints, EngineFault
 from workbench.stores.edge_build import build_edge
-from workbench.stores.edge_seal import SEAL, DamagedPoints
+from workbench.stores.edge_seal import SEAL, DamagedPoints, read_seal
 from workbench.stores.file_lock import exclusive
 from workbench.types import Chunk, Facets
 
@@ -74,6 +75,13 @@ def test_many_processes_read_the_same_shard_while_one_holds_it_open(points: Edge
         out, err = reader.communicate(timeout=60)
         assert out == "read\n", err
     assert points.count(("text",), "all", {}) == COUNT
+
+
+def test_a_shard_that_another_process_closes_meanwhile_is_whole(copied: Path) -> None:
+    """The engine writes segment.json anew at every closing, in a directory that comes and goes beside it."""
+    with passing_directory(next(copied.rglob("segment.json")).parent):
+        seals = {read_seal(copied) for _ in range(300)}
+    assert [seal.points for seal in seals] == [COUNT]
 
 
 def test_opening_and_reading_changes_no_file_that_is_sealed(copied: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.stores.edge import OPEN_WAIT_SECONDS
-from workbench.stores.edge_seal import SEAL
+from workbench.stores.edge_seal import PASSING, SEAL
 from workbench.stores.edge_worker import facet_indexes, finish, points_of, tell, terms_index
 from workbench.stores.file_lock import exclusive
 from workbench.stores.points import ALSO, KEYWORD_FIELDS, TERMS_FIELD
@@ -33,9 +33,8 @@ def change_shard(
     import qdrant_edge as edge
 
     with exclusive(standing, "copying", wait=OPEN_WAIT_SECONDS):
-        shutil.copytree(
-            standing, directory, copy_function=_copy_sparse, ignore=shutil.ignore_patterns(SEAL), dirs_exist_ok=True
-        )
+        unsealed = shutil.ignore_patterns(SEAL, PASSING)
+        shutil.copytree(standing, directory, copy_function=_copy_sparse, ignore=unsealed, dirs_exist_ok=True)
     shard = edge.EdgeShard.load(str(directory))
     shard.update(edge.UpdateOperation.delete_field_index(TERMS_FIELD))
     left = iter(removed)

@@ -12,6 +12,8 @@ from workbench.errors import WorkbenchError
 SEAL = "seal.json"
 # The engine writes these anew at every opening.
 _CHANGING = (SEAL, "edge_config.json")
+PASSING = ".atomicwrite*"
+"""Directories in which the engine writes a file anew at every closing, before it puts it in its place."""
 
 
 class DamagedPoints(WorkbenchError):
@@ -42,11 +44,15 @@ def read_seal(directory: Path) -> Seal:
         seal = json.loads((directory / SEAL).read_text())
     except (OSError, ValueError):
         raise DamagedPoints("the points were never completed", where=str(directory), do=again) from None
-    found = _sizes(directory)
+    # Only what was sealed is looked at: another process that closes the shard makes files and removes them meanwhile.
     for name, size in seal["files"].items():
-        if found.get(name) != size:
-            what = "is gone" if name not in found else f"has {found[name]} bytes instead of {size}"
-            raise DamagedPoints(f"the file {name} {what}", where=str(directory), do=again)
+        try:
+            found = (directory / name).stat().st_size
+        except FileNotFoundError:
+            raise DamagedPoints(f"the file {name} is gone", where=str(directory), do=again) from None
+        if found != size:
+            what = f"the file {name} has {found} bytes instead of {size}"
+            raise DamagedPoints(what, where=str(directory), do=again)
     return Seal(seal["points"], seal["dim"], seal["engine"], seal.get("also", 0))
 
 
