@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from benchmarks.harness import Row, at_most, benchmark
-from workbench.analysis.claims.notes_search_subjects import LARGE, Project, asked, project
+from workbench.analysis.claims.notes_search_subjects import LARGE, Project, asked, in_turn, project
 from workbench.analysis.run import open_run
 from workbench.bm25 import K1, B
 from workbench.retrieval.notes import statement
@@ -52,14 +50,14 @@ def notes() -> Iterator[Row]:
         for label, filters in _filters(at).items():
             mask = truth.admitted(filters)
             asks = [_ask(at.new, q.text, filters) for q in asked(at, QUERIES)]
-            ms = _in_turn({
+            ms = in_turn({
                 "search": lambda filters=filters: sizes.extend(_searched(at, filters)),
                 "statement": lambda asks=asks: [at.new.engine.ranked(a) for a in asks],
                 "lexical": lambda asks=asks: [_lexical(at, a) for a in asks],
                 "vector": lambda asks=asks: [_vector(at, a) for a in asks],
                 "numpy vectors": lambda asks=asks, mask=mask: [truth.nearest(a, mask) for a in asks],
                 "numpy postings": lambda asks=asks, mask=mask: [truth.best(a, mask) for a in asks],
-            })  # fmt: skip
+            }, TURNS, QUERIES)  # fmt: skip
             seconds[label] = ms["search"]
             n, of = QUERIES * TURNS, f"{int(mask.sum()):,} of {at.chunks:,} chunks"
             yield Row(f"notes/search, {label}", ms["search"], "ms", against=of, n=n)
@@ -69,7 +67,7 @@ def notes() -> Iterator[Row]:
                       f"the same postings as a CSC, {ms['numpy postings']:.1f} ms, {LEXICAL_MS:g} ms allowed apart", n)  # fmt: skip
             yield Row(f"notes/statement over its legs, {label}", ms["statement"] / (ms["lexical"] + ms["vector"]), "×", at_most(STATEMENT_TIMES),
                       f"{ms['lexical']:.1f} + {ms['vector']:.1f} ms", n)  # fmt: skip
-            old = _in_turn({"old": lambda filters=filters: _old(at, filters)}, turns=OLD_TURNS, queries=OLD_QUERIES)["old"]
+            old = in_turn({"old": lambda filters=filters: _old(at, filters)}, OLD_TURNS, OLD_QUERIES)["old"]
             yield Row(f"notes/old path over new, {label}", old / ms["search"], "×", against=f"the old path, {old:.0f} ms", n=OLD_QUERIES)
         yield from _tenfold(at, Path(work), seconds)
         budget = Budget()
@@ -83,7 +81,7 @@ def _tenfold(at: Project, work: Path, seconds: Mapping[str, float]) -> Iterator[
         filters = _filters(at)
         for label, limit in TENFOLD.items():
             queries = [Query(q.text, filters[label], PAGE) for q in asked(at, QUERIES)]
-            small = _in_turn({"small": lambda queries=queries: [tenth.search(q) for q in queries]})["small"]
+            small = in_turn({"small": lambda queries=queries: [tenth.search(q) for q in queries]}, TURNS, QUERIES)["small"]
             yield Row(f"notes/ten times the chunks, {label}", seconds[label] / small, "×", at_most(limit), f"a tenth, {small:.1f} ms", QUERIES * TURNS)
 
 
@@ -127,20 +125,6 @@ def _searched(at: Project, filters: Mapping[str, Any]) -> list[int]:
 def _old(at: Project, filters: Mapping[str, Any]) -> None:
     for q in asked(at, OLD_QUERIES):
         at.old.search(Query(q.text, filters, PAGE_ROWS))
-
-
-def _in_turn(sides: Mapping[str, Callable[[], Any]], turns: int = TURNS, queries: int = QUERIES) -> dict[str, float]:
-    """Median milliseconds a query of each side; the sides run one after the other in each turn."""
-    spent: dict[str, list[float]] = {name: [] for name in sides}
-    if turns > 1:
-        for call in sides.values():
-            call()
-    for _ in range(turns):
-        for name, call in sides.items():
-            start = time.perf_counter()
-            call()
-            spent[name].append((time.perf_counter() - start) / queries * 1e3)
-    return {name: median(times) for name, times in spent.items()}
 
 
 @dataclass(frozen=True)

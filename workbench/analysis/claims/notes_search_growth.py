@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.analysis.claims.notes_search_subjects import LARGE, NEW_PAGE, Project, asked, project
+from workbench.analysis.claims.notes_search_subjects import LARGE, NEW_PAGE, Project, asked, in_turn, project
 from workbench.analysis.claims.subjects import full_size
 from workbench.analysis.run import Run
 from workbench.analysis.verdict import INCONCLUSIVE, Measured
@@ -99,7 +99,8 @@ def layouts(run: Run) -> Measured:
             opened[layout.name] = Notes(DuckNotes.open(catalog, layout, beside), at.new.embedder)
         admitted = {}
         for label, filters in SELECTIVITIES.items():
-            ms[label] = _in_turn({n: _search(notes, at, filters) for n, notes in opened.items()})
+            spent = in_turn({n: _search(notes, at, filters) for n, notes in opened.items()}, LAYOUT_TURNS, QUERIES)
+            ms[label] = {n: round(spent_ms, 2) for n, spent_ms in spent.items()}
             admitted[label] = round(at.collection.stores.catalog.count([], "any", {"source_type": "entity", **filters}) / at.chunks, 4)
         for notes in opened.values():
             notes.close()
@@ -120,16 +121,3 @@ def layouts(run: Run) -> Measured:
 def _search(notes: Notes, at: Project, filters: dict[str, Any]) -> Callable[[], Any]:
     queries = [Query(q.text, filters, NEW_PAGE) for q in asked(at, QUERIES)]
     return lambda: [notes.search(q) for q in queries]
-
-
-def _in_turn(sides: dict[str, Callable[[], Any]]) -> dict[str, float]:
-    """Median ms a search of each side, the sides run one after the other in each turn."""
-    spent: dict[str, list[float]] = {name: [] for name in sides}
-    for run_ in sides.values():
-        run_()
-    for _ in range(LAYOUT_TURNS):
-        for name, run_ in sides.items():
-            start = time.perf_counter()
-            run_()
-            spent[name].append((time.perf_counter() - start) / QUERIES * 1e3)
-    return {name: round(median(times), 2) for name, times in spent.items()}

@@ -3,9 +3,11 @@ several measures share."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -110,6 +112,20 @@ def new_searches(run: Run, at: Project, count: int = ASKED) -> list[NotesResult]
         ("new searches", at.name, count),
         lambda: [at.new.search(Query(q.text, limit=NEW_PAGE)) for q in asked(at, count)],
     )
+
+
+def in_turn(sides: Mapping[str, Callable[[], Any]], turns: int, queries: int) -> dict[str, float]:
+    """Median milliseconds a query of each side; the sides run one after the other in each turn, after one to warm up
+    where there are several."""
+    spent: dict[str, list[float]] = {name: [] for name in sides}
+    for call in sides.values() if turns > 1 else ():
+        call()
+    for _ in range(turns):
+        for name, call in sides.items():
+            start = time.perf_counter()
+            call()
+            spent[name].append((time.perf_counter() - start) / queries * 1e3)
+    return {name: median(times) for name, times in spent.items()}
 
 
 def spread(values: Sequence[float], digits: int = 1) -> dict[str, float]:
