@@ -57,7 +57,7 @@ def _within(low: float, high: float) -> str:
 def _hints(function: Callable[..., Any]) -> Mapping[str, Any]:
     try:
         return get_type_hints(function)
-    except Exception:  # a function of one's own may name types that are only there for its reader
+    except NameError:  # a function of one's own may name types that are only there for its reader
         return {}
 
 
