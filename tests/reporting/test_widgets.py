@@ -130,6 +130,8 @@ def test_an_error_is_said_and_the_last_good_look_stays(asked):
     for act, said in ((lambda: asked._asked({"filters": "no equals"}), "not of the form field=value"),
                       (lambda: asked._pinned_by_name("no such"), "nothing is named"),
                       (lambda: asked.ask(knobs={"nope": 1}), "has no knob"),
+                      (lambda: asked._asked({"filters": "projet=json"}), "no row has a field"),
+                      (lambda: asked.ask(filters={"created": {"gte": "soon"}}), "is no date or time"),
                       (lambda: asked.ask(other="nope"), "nope")):  # fmt: skip
         act()
         assert said in asked.problem and said in asked._status.value and asked.view is view

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 
 import pytest
@@ -96,6 +97,24 @@ def test_a_snippet_is_a_window_of_its_text_and_marks_what_it_says():
     whole = snippet("the Big ferry", Evidence({"big": 1, "ferry": 1}, ((4, 7), (8, 13)), (4, 13), "content"))
     assert [(p.text, p.mark) for p in whole] == [("the ", ""), ("Big ferry", "verbatim")]
     assert snippet("", None) == []
+
+
+@pytest.mark.parametrize("before", ["word " * 20, "so-called " * 9, "e\u0301te\u0301 " * 20, "a" * 300])
+def test_a_snippet_begins_and_ends_between_words(before):
+    from workbench.analysis.evidence import Evidence
+
+    text = f"{before} ferry " + "harbour " * 60
+    at = text.index("ferry")
+    first, *window, last = (p.text for p in snippet(text, Evidence({"ferry": 1}, ((at, at + 5),), None)))
+    words = set(re.split(r"[ -]", text)) | {""}
+    assert (first, last) == ("\u2026 ", " \u2026") and set(re.split(r"[ -]", "".join(window))) <= words
+
+
+def test_a_snippet_of_a_script_without_blanks_is_cut_anywhere():
+    from workbench.analysis.evidence import Evidence
+
+    pieces = snippet("\u4eca\u65e5" * 40 + "\u4f1a\u8b70" + "\u9332" * 300, Evidence({}, (), (80, 82), "content"))
+    assert sum(len(p.text) for p in pieces) == WIDTH + 4
 
 
 @pytest.mark.parametrize(

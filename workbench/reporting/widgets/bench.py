@@ -14,6 +14,7 @@ from workbench.analysis.rank_compare import RankComparison, compare_results
 from workbench.reporting.widgets.session import Session
 from workbench.retrieval.frozen import BeyondFrozen, Frozen, freeze
 from workbench.retrieval.search import Collection, open_collection
+from workbench.stores.filter_reasons import refuse_hopeless
 from workbench.types import Chunk, PointId, Result
 
 BELOW = 4
@@ -91,6 +92,8 @@ class Bench:
         """Answer a session from frozen lists, or retrieve where they do not hold what it asks."""
         start = time.perf_counter()
         frozen, result, again = self.answered(session, before.session if before else None)
+        if not result.fused.ids:
+            refuse_hopeless(self.collection.stores.catalog, session.filters)
         same = before if before and (before.session.query, before.session.filters) == (session.query, session.filters) else None
         if same and session.replace(pinned=same.session.pinned) == same.session:
             same = same.before  # to pin turns nothing: what was turned last is still what changed

@@ -23,15 +23,19 @@ class Piece(NamedTuple):
 
 
 def snippet(text: str, evidence: Evidence | None, width: int = WIDTH) -> list[Piece]:
-    """The window of `width` characters around the verbatim span, else around the most of the terms; an ellipsis where
-    text was left out. Its pieces end to end are the window."""
+    """The window of at most `width` characters around the verbatim span, else around the most of the terms, from a word's
+    beginning to a word's end; an ellipsis where text was left out. Its pieces end to end are the window."""
     spans = [] if evidence is None else list(evidence.spans)
     verbatim = evidence.verbatim if evidence and evidence.verbatim_in == "content" else None
-    if verbatim and _cuts_a_word(text, *verbatim):
+    if verbatim and any(_inside_a_word(text, at) for at in verbatim):
         verbatim = None  # "the" stands in "then", which is no sight to show: its words are marked
-    start = max(0, (verbatim[0] if verbatim else _densest(spans, width)) - _BEFORE)
+    shown = verbatim[0] if verbatim else _densest(spans, width)
+    start = max(0, shown - _BEFORE)
     end = min(len(text), start + width)
     marks = [(*verbatim, "verbatim")] if verbatim else [(a, b, "term") for a, b in spans]
+    start = next((at for at in range(start, shown) if not _inside_a_word(text, at)), start)
+    last_mark = max((b for a, b, _ in marks if start <= a < end), default=start)
+    end = next((at for at in range(end, max(last_mark, end - _BEFORE), -1) if not _inside_a_word(text, at)), end)
     pieces: list[Piece] = [Piece("… ", "")] if start else []
     at = start
     for first, last, mark in marks:
@@ -43,10 +47,9 @@ def snippet(text: str, evidence: Evidence | None, width: int = WIDTH) -> list[Pi
     return [p for p in pieces if p.text]
 
 
-def _cuts_a_word(text: str, first: int, last: int) -> bool:
-    """Whether a span begins or ends inside a word."""
-    inside = (text[max(at - 1, 0) : at + 1] for at in (first, last))
-    return any(len(pair) == 2 and all(map(_WORD.match, pair)) for pair in inside)
+def _inside_a_word(text: str, at: int) -> bool:
+    """Whether a cut before this character parts a word."""
+    return 0 < at < len(text) and all(map(_WORD.match, text[at - 1 : at + 1]))
 
 
 def _densest(spans: list[tuple[int, int]], width: int) -> int:
