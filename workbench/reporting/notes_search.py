@@ -15,6 +15,7 @@ from workbench.text import excerpt
 
 EXCERPT_CHARACTERS = 160
 """Of a row's excerpt, in the table of one's own queries."""
+_FUSIONS = {"rrf": "RRF", "max_min": "Max + 0.3 × min"}
 
 WATERFALL = (
     "One search in the old path: each round starts from nothing, with twice the window. Left: when each ran; right: what it moved, by stage. "
@@ -121,12 +122,12 @@ def _answers(run: Run) -> list[str]:
     fusion, observations = run.row("B11"), run.row("B12")
     told = []
     if isinstance(fusion.measured, dict):
-        better = fusion.measured["better"]
+        better = _FUSIONS.get(fusion.measured["better"], "Undecided")
         sets = ", ".join(f"{s['nDCG@10']['difference']:+.4f} on {n}" for n, s in fusion.measured["by_set"].items())
-        told.append(f"RRF or max + 0.3 × min? {better or 'undecided'} (RRF minus the other, nDCG@10: {sets}).")
+        told.append(f"RRF or max + 0.3 × min? {better} (RRF minus the other, nDCG@10: {sets}).")
     if isinstance(observations.measured, dict):
         found = observations.measured["success_at_8"]
-        told.append(f"Observation chunks? Found in the first 8 {found['with']:.3f} with and {found['without']:.3f} without them.")
+        told.append(f"Observation chunks? The right note is in the first 8 for {found['with']:.3f} of the queries with them, {found['without']:.3f} without.")
     faster, floor = run.row("B13"), run.row("B14")
     told.append("One table or two? " + ("One is faster." if faster.verdict == HOLDS else f"{faster.verdict.capitalize()}."))
     if isinstance(floor.measured, dict):

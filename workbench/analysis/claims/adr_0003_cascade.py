@@ -89,7 +89,7 @@ def dice_and_thresholds(run: Run) -> Measured:
         {"lowest": min(scores), "highest": max(scores), "serve": made.serve, "review": made.review,
          "counts_repeats": dice_multiset(["very", "very", "good"], ["very", "good"]) < 1, "turned": found},
         f"{len(scores):,} random pairs of word lists, and {len(TURNED)} turned questions",
-        "A finding: word order and marks are not seen. `man bites dog` scores 1.0 against `dog bites man` and is served at "
+        "A finding: word order and marks are not seen. “man bites dog” scores 1.0 against “dog bites man” and is served at "
         "the strictest threshold there is; so are a turned comparison and another operator. With the gates same_order and "
         "same_marks, this workbench's default, all three go to review. Read as a multiset: repeats count",
     )  # fmt: skip

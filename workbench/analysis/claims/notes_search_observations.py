@@ -77,7 +77,7 @@ def observation_chunks(run: Run) -> Measured:
         f"{comparison.sentence('without', 'with', 'Success@8')}. A query is every second word of its observation; its target is the note "
         "that holds it. Only with chunks of their own can an observation be returned for itself. Where they join an ordinary search "
         "they crowd notes out (titles_success_at_8), so they belong in the index and behind the source type. The public vaults hold no "
-        f"observations of the form `- [category] text`, so list items of {ITEM_WORDS[0]} to {ITEM_WORDS[1]} words stand for them."
+        f"observations of the form “- [category] text”, so list items of {ITEM_WORDS[0]} to {ITEM_WORDS[1]} words stand for them."
         + ("" if sign else " More queries, or one's own observations, would decide."),
         verdict=None if sign else INCONCLUSIVE,
     )  # fmt: skip
