@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import NotAvailable
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 # Rows looked at together: 4,096 rows of 384 dimensions are 6 MB.
 _ROWS = 4096
+# NumPy reads a header by `ast`, and CPython 3.11 fails where two threads do that at once: its recursion depth is shared.
+_HEADER = Lock()
 
 
 class VectorError(StagingError):
@@ -25,12 +28,13 @@ def read_vectors(path: Path) -> np.ndarray:
     import numpy as np
 
     try:
-        try:
-            return np.load(path, mmap_mode="r")
-        except ValueError as error:
-            if "mmap" not in str(error):  # an array without rows cannot be mapped
-                raise
-            return np.load(path)
+        with _HEADER:
+            try:
+                return np.load(path, mmap_mode="r")
+            except ValueError as error:
+                if "mmap" not in str(error):  # an array without rows cannot be mapped
+                    raise
+                return np.load(path)
     except (OSError, ValueError) as error:
         raise VectorError(f"the vectors cannot be read: {error}", where=str(path)) from None
 
