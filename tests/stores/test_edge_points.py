@@ -121,6 +121,10 @@ def test_a_file_cut_short_or_gone_is_named_at_opening(copied: Path) -> None:
     name.unlink()
     with pytest.raises(DamagedPoints, match="page_0.dat is gone"):
         EdgePoints.open(copied)
+    shutil.rmtree(name.parent)
+    name.parent.write_text("a file where a directory was")
+    with pytest.raises(DamagedPoints, match="is gone"):
+        EdgePoints.open(copied)
 
 
 def test_lost_points_are_found_at_opening_though_the_engine_opens_the_shard(copied: Path) -> None:

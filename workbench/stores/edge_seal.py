@@ -48,7 +48,7 @@ def read_seal(directory: Path) -> Seal:
     for name, size in seal["files"].items():
         try:
             found = (directory / name).stat().st_size
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             raise DamagedPoints(f"the file {name} is gone", where=str(directory), do=again) from None
         if found != size:
             what = f"the file {name} has {found} bytes instead of {size}"
