@@ -37,7 +37,7 @@ def replica() -> Iterator[Row]:
         # The engine's files are sparse: what they take is less than what they say.
         size = sum(f.stat().st_blocks * BLOCK for f in Path(home, "collections").rglob("*") if f.is_file())
     what = f"{count:,} memories from nothing"
-    yield Row("replica/peak memory", peak / GB, "GB", at_most(6), f"{what}; at most {own / GB:.1f} GB of it not files that are mapped", 1)
+    yield Row("replica/peak memory", peak / GB, "GB", at_most(6), f"{what}; without the files that are mapped {own / GB:.1f} GB", 1)
     yield Row("replica/disk", size / GB, "GB", None, f"{what}, both stores", 1)
     yield Row("replica/minutes", seconds / 60, "min", None, what, 1)
 

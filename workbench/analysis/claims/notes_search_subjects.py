@@ -115,13 +115,15 @@ def new_searches(run: Run, at: Project, count: int = ASKED) -> list[NotesResult]
 
 
 def in_turn(sides: Mapping[str, Callable[[], Any]], turns: int, queries: int) -> dict[str, float]:
-    """Median milliseconds a query of each side; the sides run one after the other in each turn, after one to warm up
-    where there are several."""
+    """Median milliseconds a query of each side; the sides run one after the other in each turn, each turn beginning with
+    another one, after one turn to warm up where there are several."""
     spent: dict[str, list[float]] = {name: [] for name in sides}
     for call in sides.values() if turns > 1 else ():
         call()
-    for _ in range(turns):
-        for name, call in sides.items():
+    order = list(sides.items())
+    for turn in range(turns):
+        first = turn % len(order)
+        for name, call in order[first:] + order[:first]:
             start = time.perf_counter()
             call()
             spent[name].append((time.perf_counter() - start) / queries * 1e3)

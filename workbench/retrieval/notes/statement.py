@@ -46,20 +46,21 @@ def ranking(ask: Ask, layout: Layout, dim: int, where: str) -> str:
     """
     kind, key = _key(ask.returns)
     best = "greatest(coalesce(fs, 0e0), coalesce(vs, 0e0))"
+    admitted, read, by = layout.once(where)
     return f"""
-WITH fts AS MATERIALIZED ({lexical_leg(layout, where)}),
-vec AS MATERIALIZED ({vector_leg(layout, dim, where, ask.floors, asked=ask.vector is not None)}),
+WITH {admitted}
+fts AS MATERIALIZED ({lexical_leg(read, by)}),
+vec AS MATERIALIZED ({vector_leg(read, dim, by, ask.floors, asked=ask.vector is not None)}),
 note AS (
   SELECT {kind} AS type, {key} AS id, max(fs) AS fs, max(vs) AS vs,
-         list(cid ORDER BY {best} DESC, cid)[:{ask.chunks:d}] AS chunks
+         arg_max(cid, ({best}, -cid), {ask.chunks:d}) AS chunks
   FROM (SELECT cid, fts.score / (SELECT max(score) FROM fts) AS fs,
                CASE WHEN vec.score IS NULL THEN NULL ELSE greatest(vec.score, 0e0) END AS vs
         FROM fts FULL OUTER JOIN vec USING (cid)) share JOIN {layout.chunk} USING (cid)
   GROUP BY ALL)
 SELECT type, id, score, chunks, (SELECT count(*) FROM fts), (SELECT count(*) FROM vec)
-FROM (SELECT * FROM ({fused_sql("note", ask.fusion)}) scored WHERE {supported(ask.floors, "fts")}
-      ORDER BY score DESC, type, id LIMIT $last::BIGINT + 1) top
-ORDER BY score DESC, type, id OFFSET $first::BIGINT"""
+FROM ({fused_sql("note", ask.fusion)}) scored WHERE {supported(ask.floors, "fts")}
+ORDER BY score DESC, type, id LIMIT greatest($last::BIGINT + 1 - $first::BIGINT, 0) OFFSET $first::BIGINT"""
 
 
 def _key(returns: Returns) -> tuple[str, str]:
