@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import BadParameter
 from workbench.stores.catalog_errors import RELOAD, CatalogMissing, damaged, named_errors
+from workbench.stores.parsed import Parsed
 
 if TYPE_CHECKING:
     import duckdb
@@ -24,9 +25,9 @@ HEADER_BYTES = 3 * 4096  # DuckDB storage: one main and two database headers pre
 TABLES = {"chunk", "vector", "posting", "title_posting", "dict", "corpus", "query", "qrel"}
 
 
-def attach_sql(path: Path, name: str) -> str:
-    """The statement that attaches a file under a name, only to be read."""
-    return f"ATTACH '{str(path).replace(chr(39), chr(39) * 2)}' AS {name} (READ_ONLY)"
+def attach_sql(path: Path, name: str, how: str = "READ_ONLY") -> str:
+    """The statement that attaches a file under a name, by default only to be read."""
+    return f"ATTACH '{str(path).replace(chr(39), chr(39) * 2)}' AS {name} ({how})"
 
 
 def attach(path: Path) -> duckdb.DuckDBPyConnection:
@@ -74,12 +75,13 @@ class CatalogFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._con = attach(path)
+        self._parsed = Parsed(self._con)
         self._lock = threading.Lock()
 
     def rows(self, sql: str, params: Mapping[str, Any] | None = None) -> list[tuple]:
         """All rows of a statement. Raises CatalogDamaged where a block turns out to be wrong."""
         with self._lock, named_errors(self.path):
-            return self._con.execute(sql, params).fetchall()
+            return self._parsed.rows(sql, params)
 
     def table(self, sql: str, params: Mapping[str, Any] | None = None) -> pa.Table:
         """All rows as an Arrow table."""

@@ -31,17 +31,18 @@ _FIELDS = (
 )
 
 
-def admit(where: str) -> str:
-    """Only the chunks that a predicate over `chunk` admits; "" admits all and joins nothing."""
-    return f"SEMI JOIN (SELECT cid FROM chunk WHERE {where}) admitted USING (cid)" if where else ""
+def admit(where: str, facet: str = "chunk") -> str:
+    """Only the chunks that a predicate over `facet` admits; "" admits all and joins nothing."""
+    # A cid stands once there, so this keeps what a semi-join does; where most are admitted it takes two thirds of its time.
+    return f"JOIN (SELECT cid FROM {facet} WHERE {where}) admitted USING (cid)" if where else ""
 
 
-def _idf(df: str, of: str = "") -> str:
-    return f"ln(1e0 + ((SELECT n FROM {of}corpus) - {df} + 0.5e0) / ({df} + 0.5e0))"
+def _idf(df: str) -> str:
+    return f"ln(1e0 + (n - {df} + 0.5e0) / ({df} + 0.5e0))"
 
 
-def _norm(b: str, avgdl: str, of: str = "") -> str:
-    return f"(1e0 - ${b}::DOUBLE + ${b}::DOUBLE * dl / (SELECT {avgdl} FROM {of}corpus))"
+def _norm(b: str, avgdl: str) -> str:
+    return f"(1e0 - ${b}::DOUBLE + ${b}::DOUBLE * dl / {avgdl})"
 
 
 def _share(norm: str) -> str:
@@ -57,9 +58,10 @@ def bm25_scores(admitted: str = "", of: str = "") -> str:
 
     `of` is put before the names of the tables, where another file attached beside the catalog holds postings.
     """
-    share = _share(_norm("b", "avgdl", of))
+    share = _share(_norm("b", "avgdl"))
     return (
-        f"WITH wanted AS MATERIALIZED (SELECT term_id, {_idf('df', of)} AS idf FROM {of}dict WHERE {_WANTED})"
+        # The corpus' one row comes in here: each scalar subquery beside the postings took a tenth of a millisecond to plan.
+        f"WITH wanted AS MATERIALIZED (SELECT term_id, {_idf('df')} AS idf, avgdl FROM {of}dict, {of}corpus WHERE {_WANTED})"
         f" SELECT cid, {_exact_sum(share)} AS score FROM {of}posting JOIN wanted USING (term_id) {admitted}"
         " GROUP BY cid"
     )
@@ -72,12 +74,12 @@ def bm25_fields_scores(admitted: str = "") -> str:
     """
     fields = " UNION ALL ".join(
         f"SELECT cid, term_id, ${weight}::DOUBLE * tf / {_norm(b, avgdl)} AS tf"
-        f" FROM {table} SEMI JOIN wanted USING (term_id) {admitted} WHERE ${weight}::DOUBLE > 0e0"
+        f" FROM {table} JOIN wanted USING (term_id) {admitted} WHERE ${weight}::DOUBLE > 0e0"
         for weight, b, table, avgdl in _FIELDS
     )
     share = _share("1e0")
     return (
-        f"WITH wanted AS MATERIALIZED (SELECT term_id, {_idf('either_df')} AS idf FROM dict WHERE {_WANTED}),"
+        f"WITH wanted AS MATERIALIZED (SELECT term_id, {_idf('either_df')} AS idf, avgdl, title_avgdl FROM dict, corpus WHERE {_WANTED}),"
         # Two addends at the most, and a sum of two does not depend on their order.
         f" held AS (SELECT cid, term_id, sum(tf) AS tf FROM ({fields}) GROUP BY cid, term_id)"
         f" SELECT cid, {_exact_sum(share)} AS score FROM held JOIN wanted USING (term_id) GROUP BY cid"

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.stores.catalog_errors import CatalogMissing, named_errors
-from workbench.stores.catalog_open import NO_EXTENSIONS, READER_MEMORY
+from workbench.stores.catalog_open import NO_EXTENSIONS, READER_MEMORY, attach_sql
+from workbench.stores.parsed import Parsed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,12 +29,13 @@ class NotesFile:
         self.path = catalog
         self._lock = threading.Lock()
         self._con = duckdb.connect(config={**NO_EXTENSIONS, "memory_limit": READER_MEMORY})
+        self._parsed = Parsed(self._con)
         try:
             for alias, path in {CATALOG: catalog, **(beside or {})}.items():
                 if not path.is_file():
                     raise CatalogMissing("there is no such file", where=str(path), do="Load or build it again")
                 with named_errors(path):
-                    self._con.execute(f"ATTACH '{_quoted(path)}' AS {alias} (READ_ONLY)")
+                    self._con.execute(attach_sql(path, alias))
             self._con.execute(f"USE {CATALOG}")
             self._con.execute("SET TimeZone = 'UTC'")
             self._con.execute("SET enable_external_access = false")
@@ -44,7 +46,7 @@ class NotesFile:
     def rows(self, sql: str, params: Mapping[str, Any] | None = None) -> list[tuple]:
         """All rows of a statement."""
         with self._lock, named_errors(self.path):
-            return self._con.execute(sql, params).fetchall()
+            return self._parsed.rows(sql, params)
 
     def table(self, sql: str, params: Mapping[str, Any] | None = None) -> pa.Table:
         """All rows as an Arrow table."""
@@ -54,7 +56,3 @@ class NotesFile:
     def close(self) -> None:
         with suppress(AttributeError):
             self._con.close()
-
-
-def _quoted(path: Path) -> str:
-    return str(path).replace("'", "''")

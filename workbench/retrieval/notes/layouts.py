@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from workbench.stores.catalog_sql import admit
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -17,8 +19,7 @@ class Layout:
 
     def admit(self, where: str) -> str:
         """A join that keeps the admitted cids; "" where all are."""
-        # A cid stands once in each table, so this keeps what a semi-join does; where most are admitted it takes two thirds.
-        return f"JOIN (SELECT cid FROM {self.facet} WHERE {where}) admitted USING (cid)" if where else ""
+        return admit(where, self.facet)
 
     def cosines(self, dim: int, where: str) -> str:
         """SELECT of (cid, score) of every admitted chunk. Parameter: vector."""
