@@ -3,6 +3,7 @@ several measures share."""
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -114,16 +115,15 @@ def new_searches(run: Run, at: Project, count: int = ASKED) -> list[NotesResult]
     )
 
 
-def in_turn(sides: Mapping[str, Callable[[], Any]], turns: int, queries: int) -> dict[str, float]:
-    """Median milliseconds a query of each side; the sides run one after the other in each turn, each turn beginning with
-    another one, after one turn to warm up where there are several."""
+def in_turn(sides: Mapping[str, Callable[[], Any]], turns: int, queries: int, seed: int = 0) -> dict[str, float]:
+    """Median milliseconds a query of each side. All run in each turn, in an order drawn anew from the seed, since what
+    runs before a side leaves the processor's caches warm or cold for it; one turn warms up where there are several."""
     spent: dict[str, list[float]] = {name: [] for name in sides}
     for call in sides.values() if turns > 1 else ():
         call()
-    order = list(sides.items())
-    for turn in range(turns):
-        first = turn % len(order)
-        for name, call in order[first:] + order[:first]:
+    drawn = random.Random(seed)
+    for _ in range(turns):
+        for name, call in drawn.sample(list(sides.items()), len(sides)):
             start = time.perf_counter()
             call()
             spent[name].append((time.perf_counter() - start) / queries * 1e3)

@@ -50,7 +50,8 @@ class DuckNotes:
         sql = statement.ranking(ask, self.layout, self.dim, admitted.sql)
         found = self.file.rows(sql, {**_params(ask), **admitted.params})
         fts, vec = found[0][4:] if found else (0, 0)
-        return Found(tuple(Ranked(*row[:3], tuple(row[3])) for row in found), fts, vec)
+        ranked = (Ranked(*row[:3], tuple(dict.fromkeys(row[3]))[: ask.chunks]) for row in found)
+        return Found(tuple(ranked), fts, vec)
 
     def legs(self, ask: Ask) -> tuple[list[Leg], list[Leg]]:
         """See Engine."""
@@ -108,7 +109,7 @@ def _params(ask: Ask) -> dict[str, Any]:
     """The statement's parameters. Terms with a lone surrogate stand in no dictionary."""
     params = {
         "terms": [t for t in ask.terms if well_formed(t) == t], "k1": K1, "b": B, "k_fts": ask.k_fts,
-        "first": ask.first, "last": ask.last,
+        "first": ask.first, "rows": max(ask.last + 1 - ask.first, 0),
     }  # fmt: skip
     return params if ask.vector is None else {**params, "vector": ask.vector, "k_vec": ask.k_vec}
 

@@ -1,6 +1,6 @@
 """The new path's one statement on DuckDB: two filtered legs, fused and grouped, ids only.
 
-Parameters: terms, k1, b, vector, k_fts, k_vec, first, last, and those of the filters.
+Parameters: terms, k1, b, vector, k_fts, k_vec, first, rows, and those of the filters.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ NOTE_KEY = "note"
 """The metadata key under which an observation or relation names its note (sources.markdown)."""
 
 _ORDER = "score DESC, cid"
+LEGS = 2
+"""A chunk that both legs admitted stands twice among a row's best."""
 
 
 def lexical_leg(layout: Layout, where: str) -> str:
@@ -39,13 +41,12 @@ def numbered(leg: str, chunk: str, only: str = "true") -> str:
 
 
 def ranking(ask: Ask, layout: Layout, dim: int, where: str) -> str:
-    """Rows first … last of the fused ranking: (type, id, score, chunks, fts, vec).
+    """$rows rows of the fused ranking behind its $first ones: (type, id, score, chunks, fts, vec).
 
-    `chunks` are the row's best ones, by the larger of their two shares, then cid; `fts` and `vec` are how many
+    `chunks` are the row's best ones by their share in a leg, then cid, one of both legs twice; `fts` and `vec` are how many
     chunks each leg admitted, the same on every row.
     """
     kind, key = _key(ask.returns)
-    best = "greatest(coalesce(fs, 0e0), coalesce(vs, 0e0))"
     admitted, read, by = layout.once(where)
     return f"""
 WITH {admitted}
@@ -53,14 +54,13 @@ fts AS MATERIALIZED ({lexical_leg(read, by)}),
 vec AS MATERIALIZED ({vector_leg(read, dim, by, ask.floors, asked=ask.vector is not None)}),
 note AS (
   SELECT {kind} AS type, {key} AS id, max(fs) AS fs, max(vs) AS vs,
-         arg_max(cid, ({best}, -cid), {ask.chunks:d}) AS chunks
-  FROM (SELECT cid, fts.score / (SELECT max(score) FROM fts) AS fs,
-               CASE WHEN vec.score IS NULL THEN NULL ELSE greatest(vec.score, 0e0) END AS vs
-        FROM fts FULL OUTER JOIN vec USING (cid)) share JOIN {layout.chunk} USING (cid)
+         arg_max(cid, (coalesce(fs, vs), -cid), {LEGS * ask.chunks:d}) AS chunks
+  FROM (SELECT cid, score / (SELECT max(score) FROM fts) AS fs, NULL::DOUBLE AS vs FROM fts
+        UNION ALL SELECT cid, NULL, greatest(score, 0e0) FROM vec) share JOIN {layout.chunk} USING (cid)
   GROUP BY ALL)
 SELECT type, id, score, chunks, (SELECT count(*) FROM fts), (SELECT count(*) FROM vec)
 FROM ({fused_sql("note", ask.fusion)}) scored WHERE {supported(ask.floors, "fts")}
-ORDER BY score DESC, type, id LIMIT greatest($last::BIGINT + 1 - $first::BIGINT, 0) OFFSET $first::BIGINT"""
+ORDER BY score DESC, type, id LIMIT $rows::BIGINT OFFSET $first::BIGINT"""
 
 
 def _key(returns: Returns) -> tuple[str, str]:
