@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -27,7 +27,6 @@ from workbench.stores.sql_filters import where
 from workbench.types import Query
 
 QUERIES, TURNS = 6, 21
-OLD_QUERIES, OLD_TURNS = 6, 1
 SHARES = {"all": 1.0, "a tenth": 0.1, "a hundredth": 0.01}
 PAGE = 10
 
@@ -65,26 +64,27 @@ def notes() -> Iterator[Row]:
         truth = _Numpy.of(at)
         seconds: dict[str, float] = {}
         sizes: list[int] = []
-        for label, filters in _filters(at).items():
-            mask = truth.admitted(filters)
-            asks = [_ask(at.new, q.text, filters) for q in asked(at, QUERIES)]
+        for label in SHARES:
+            queries = _queries(at, label)
+            asks = [_ask(at.new, q) for q in queries]
+            masks = [truth.admitted(a.filters) for a in asks]
             ms = in_turn({
-                "search": lambda filters=filters: sizes.extend(_searched(at, filters)),
+                "search": lambda queries=queries: sizes.extend(at.new.search(q).span.bytes for q in queries),
                 "statement": lambda asks=asks: [at.new.engine.ranked(a) for a in asks],
                 "lexical": lambda asks=asks: [_lexical(at, a) for a in asks],
                 "vector": lambda asks=asks: [_vector(at, a) for a in asks],
-                "numpy vectors": lambda asks=asks, mask=mask: [truth.nearest(a, mask) for a in asks],
-                "numpy postings": lambda asks=asks, mask=mask: [truth.best(a, mask) for a in asks],
+                "numpy vectors": lambda asks=asks, masks=masks: list(map(truth.nearest, asks, masks)),
+                "numpy postings": lambda asks=asks, masks=masks: list(map(truth.best, asks, masks)),
             }, TURNS, QUERIES)  # fmt: skip
             seconds[label] = ms["search"]
-            n, of = QUERIES * TURNS, f"{int(mask.sum()):,} of {at.chunks:,} chunks"
+            n, of = QUERIES * TURNS, f"{np.mean(np.sum(masks, axis=1)):,.0f} of {at.chunks:,} chunks"
             yield Row(f"notes/search, {label}", ms["search"], "ms", against=of, n=n)
             for leg, bound in BOUNDS.items():
                 yield Row(f"notes/{leg} leg over its bound, {label}", ms[leg] / bound.of(ms), "×", at_most(1), bound.said(ms), n)
             yield Row(f"notes/statement over its legs, {label}", ms["statement"] / (ms["lexical"] + ms["vector"]), "×", at_most(STATEMENT_TIMES),
                       f"{ms['lexical']:.1f} + {ms['vector']:.1f} ms", n)  # fmt: skip
-            old = in_turn({"old": lambda filters=filters: _old(at, filters)}, OLD_TURNS, OLD_QUERIES)["old"]
-            yield Row(f"notes/old path over new, {label}", old / ms["search"], "×", against=f"the old path, {old:.0f} ms", n=OLD_QUERIES)
+            old = in_turn({"old": lambda queries=queries: [at.old.search(replace(q, limit=PAGE_ROWS)) for q in queries]}, 1, QUERIES)["old"]
+            yield Row(f"notes/old path over new, {label}", old / ms["search"], "×", against=f"the old path, {old:.0f} ms", n=QUERIES)
         yield from _tenfold(at, Path(work), seconds)
         budget = Budget()
         yield Row("notes/bytes a search", max(sizes), "B", at_most(min(BYTES, budget.bytes_at_most(PAGE))), "ids and page text", len(sizes))
@@ -94,9 +94,8 @@ def _tenfold(at: Project, work: Path, seconds: Mapping[str, float]) -> Iterator[
     """A tenth of the chunks, searched in the same way."""
     cut_catalog(Path(at.collection.stores.catalog.path), work / "tenth.duckdb", share=0.1)
     with Notes(DuckNotes.open(work / "tenth.duckdb"), at.new.embedder) as tenth:
-        filters = _filters(at)
         for label, limit in TENFOLD.items():
-            queries = [Query(q.text, filters[label], PAGE) for q in asked(at, QUERIES)]
+            queries = _queries(at, label)
             small = in_turn({"small": lambda queries=queries: [tenth.search(q) for q in queries]}, TURNS, QUERIES)["small"]
             yield Row(f"notes/ten times the chunks, {label}", seconds[label] / small, "×", at_most(limit), f"a tenth, {small:.1f} ms", QUERIES * TURNS)
 
@@ -107,16 +106,24 @@ def _workplace() -> Path:
     return path
 
 
-def _filters(at: Project) -> dict[str, dict[str, Any]]:
-    """Notes by when they were made: the newest tenth and hundredth."""
+def _queries(at: Project, label: str) -> list[Query]:
+    """Searches of that share of the notes by when they were made, each of another time: with one filter for all, both
+    sides would find their rows in the processor's caches, as searches one after the other seldom do."""
+    share = SHARES[label]
     sql = "SELECT quantile_disc(created, $share) FROM chunk WHERE source_type = 'entity'"
-    since = {label: at.old.file.rows(sql, {"share": 1 - share})[0][0] for label, share in SHARES.items()}
-    return {label: typed({} if label == "all" else {"created": {"gte": since[label]}}) for label in SHARES}
+
+    def window(n: int) -> dict[str, Any]:
+        start = n * round(1 / share) // QUERIES * share
+        since, until = (at.old.file.rows(sql, {"share": s})[0][0] for s in (start, start + share))
+        return {"created": {"gte": since, "lt": until}}
+
+    return [Query(q.text, {} if share == 1 else window(n), PAGE) for n, q in enumerate(asked(at, QUERIES))]
 
 
-def _ask(notes_: Notes, text: str, filters: Mapping[str, Any]) -> Ask:
-    text = Query(text).normalised
-    return Ask(tuple(notes_.engine.tokenizer.query_terms(text)), notes_.embedder.embed_query(text), filters, K_CAP, K_CAP, 0, PAGE)
+def _ask(notes_: Notes, query: Query) -> Ask:
+    text = query.normalised
+    vector = notes_.embedder.embed_query(text)
+    return Ask(tuple(notes_.engine.tokenizer.query_terms(text)), vector, typed(query.filters), K_CAP, K_CAP, 0, PAGE)
 
 
 def _lexical(at: Project, ask: Ask) -> None:
@@ -132,15 +139,6 @@ def _vector(at: Project, ask: Ask) -> None:
     admitted = where(ask.filters)
     leg = statement.vector_leg(TWO_TABLES, at.new.engine.dim, admitted.sql, ask.floors, asked=True)
     at.new.engine.file.rows(f"SELECT count(*), max(score) FROM ({leg})", {"vector": ask.vector, "k_vec": ask.k_vec, **admitted.params})
-
-
-def _searched(at: Project, filters: Mapping[str, Any]) -> list[int]:
-    return [at.new.search(Query(q.text, filters, PAGE)).span.bytes for q in asked(at, QUERIES)]
-
-
-def _old(at: Project, filters: Mapping[str, Any]) -> None:
-    for q in asked(at, OLD_QUERIES):
-        at.old.search(Query(q.text, filters, PAGE_ROWS))
 
 
 @dataclass(frozen=True)
