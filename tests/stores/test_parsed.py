@@ -32,7 +32,7 @@ def test_it_takes_one_statement_and_forgets_the_oldest_texts():
         with pytest.raises(ValueError, match="too many values"):
             parsed.rows("SELECT 1; SELECT 2")
         assert [parsed.rows(f"SELECT {n}") for n in range(2 * KEPT)] == [[(n,)] for n in range(2 * KEPT)]
-        assert parsed._statement.cache_info().currsize == KEPT
+        assert parsed._statements.cache_info().currsize == KEPT
 
 
 def test_a_new_file_keeps_its_rows_in_groups_that_two_threads_share(tmp_path):

@@ -18,12 +18,9 @@ class Parsed:
 
     def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
         self._con = con
-        self._statement = lru_cache(KEPT)(self._parse)
+        self._statements = lru_cache(KEPT)(con.extract_statements)
 
     def rows(self, sql: str, params: Mapping[str, Any] | None = None) -> list[tuple]:
         """All rows of one statement."""
-        return self._con.execute(self._statement(sql), params).fetchall()
-
-    def _parse(self, sql: str) -> duckdb.Statement:
-        (statement,) = self._con.extract_statements(sql)
-        return statement
+        (statement,) = self._statements(sql)
+        return self._con.execute(statement, params).fetchall()

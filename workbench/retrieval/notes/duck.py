@@ -109,7 +109,7 @@ def _params(ask: Ask) -> dict[str, Any]:
     """The statement's parameters. Terms with a lone surrogate stand in no dictionary."""
     params = {
         "terms": [t for t in ask.terms if well_formed(t) == t], "k1": K1, "b": B, "k_fts": ask.k_fts,
-        "first": ask.first, "rows": max(ask.last + 1 - ask.first, 0),
+        "first": ask.first, "rows": ask.last + 1 - ask.first,
     }  # fmt: skip
     return params if ask.vector is None else {**params, "vector": ask.vector, "k_vec": ask.k_vec}
 
