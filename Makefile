@@ -41,7 +41,7 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
 lint: $(STAMP)
-	$(BIN)/ruff check workbench tests benchmarks
+	$(BIN)/ruff check workbench records tests benchmarks
 
 lock: $(STAMP)
 	$(BIN)/python -m pip install --quiet uv

@@ -16,8 +16,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.harness import Row, at_most, benchmark
+from records.adr_0003.hard_cases import long_texts, recorded_calls
 from workbench.matching.cascade import ask
-from workbench.matching.generate import long_texts, recorded_calls
 from workbench.matching.library import Library
 from workbench.matching.request import Answer, RecordedRequest, plain
 from workbench.matching.settings import ADR_0003

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import Row, at_most, benchmark
-from workbench.analysis.claims.notes_search_subjects import LARGE, Project, asked, in_turn, project
+from records.notes_search.subjects import LARGE, Project, asked, in_turn, project
 from workbench.analysis.run import open_run
 from workbench.bm25 import K1, B
 from workbench.retrieval.notes import statement

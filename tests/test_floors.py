@@ -69,6 +69,14 @@ def test_a_module_imports_no_floor_above_its_own_and_no_room_beside_it(path: Pat
         assert lower, f"{path}:{line}: {room} imports {other}"
 
 
+def test_the_package_knows_no_record() -> None:
+    for path in modules():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not [n for n in names if n.partition(".")[0] == "records"], f"{path}:{node.lineno}"
+
+
 def test_every_room_has_a_floor() -> None:
     assert {room_of(p) for p in modules()} - {"__init__"} <= set(LEVEL)
 

@@ -16,7 +16,8 @@ from workbench.errors import BadParameter
 HOME_VARIABLE = "WORKBENCH_HOME"
 HOME_NAME = ".workbench"
 SETTINGS_NAME = "settings.toml"
-RECORDS = Path("data") / "records"
+RECORDS = Path("records")
+RECORD_FILE = "record.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +54,24 @@ def home() -> Path:
 
 
 def project_root() -> Path:
-    """The nearest parent of the working directory, else of this package, that holds `data/records`.
+    """The nearest project: a parent of the working directory, else of this package, that has records.
 
-    Raises BadParameter where neither has one.
+    Raises BadParameter if there is none.
     """
     for start in (Path.cwd(), Path(__file__).resolve().parent):
-        for directory in (start, *start.parents):
-            if (directory / RECORDS).is_dir():
-                return directory
-    raise BadParameter(f"no {RECORDS} here or above", where=str(Path.cwd()), do="Run it inside the repository")
+        if (found := project_above(start)) is not None:
+            return found
+    raise BadParameter(
+        f"no {RECORDS}/*/{RECORD_FILE} here or above", where=str(Path.cwd()), do="Run it inside the repository"
+    )
+
+
+def project_above(start: Path) -> Path | None:
+    """The nearest of `start` and its parents that has a record, or None."""
+    for directory in (start, *start.parents):
+        if next((directory / RECORDS).glob(f"*/{RECORD_FILE}"), None) is not None:
+            return directory
+    return None
 
 
 def settings() -> Settings:

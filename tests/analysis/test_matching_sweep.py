@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis.matching_probe import LEXICAL, Near, Probe
-from workbench.analysis.matching_replay import by_file, by_time, replay_generated, replay_recordings
-from workbench.analysis.matching_sweep import (
+from records.adr_0003.hard_cases import generate
+from records.adr_0003.held_out import by_file, by_time, replay_generated, replay_recordings
+from records.adr_0003.probe import LEXICAL, Near, Probe
+from records.adr_0003.sweep import (
     ADR_0003_RULES,
     GATE_SETS,
     Rule,
@@ -19,7 +20,6 @@ from workbench.analysis.matching_sweep import (
 )
 from workbench.matching.cascade import replay
 from workbench.matching.cassettes import Recording
-from workbench.matching.generate import generate
 from workbench.matching.library import Library
 from workbench.matching.request import Answer, plain
 from workbench.matching.settings import ADR_0003

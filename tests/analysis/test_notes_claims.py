@@ -8,12 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis.claims import notes_search_floors as floors
-from workbench.analysis.claims import notes_search_growth as growth
-from workbench.analysis.claims import notes_search_observations as observations
-from workbench.analysis.claims import notes_search_rounds as rounds
-from workbench.analysis.claims.notes_search_arith import ROUNDS_SECONDS, note_reads
-from workbench.analysis.claims.notes_search_judged import Legs
+from records.notes_search import floors, growth, observations, rounds
+from records.notes_search.arithmetic import ROUNDS_SECONDS, note_reads
+from records.notes_search.judged import Legs
 from workbench.analysis.record import load_record
 from workbench.analysis.verdict import judge
 from workbench.retrieval.fusions import max_min

@@ -3,7 +3,7 @@
 import pytest
 from helpers.made_record import RECORD, enter_project
 
-from workbench.analysis.record import BadRecord, load_record, record_ids
+from workbench.analysis.record import BadRecord, load_record, record_folder, record_ids
 
 GOOD = RECORD.format(notebook="plain", second="calls")
 
@@ -14,7 +14,7 @@ def project(tmp_path, monkeypatch):
 
 
 def write(project, text, name="made-up"):
-    (project / "data" / "records" / f"{name}.toml").write_text(text, encoding="utf-8")
+    (project / record_folder(name) / "record.toml").write_text(text, encoding="utf-8")
 
 
 def test_a_record_is_read_as_it_stands(project):
@@ -67,7 +67,7 @@ def test_a_fault_is_named_with_its_claim(project, old, new, fault):
     with pytest.raises(BadRecord) as raised:
         load_record("made-up")
     assert fault in str(raised.value)
-    assert "data/records/made-up.toml" in str(raised.value)
+    assert "records/made_up/record.toml" in str(raised.value)
 
 
 def test_all_faults_are_told_at_once(project):
@@ -90,7 +90,7 @@ def test_an_unknown_record_lists_the_known_ones(project, name):
 @pytest.mark.parametrize("text", ["title = ", "\x00", "[[claims]]\n[claims]"])
 def test_a_file_that_is_no_toml_is_refused_by_name(project, text):
     write(project, text)
-    with pytest.raises(BadRecord, match="not TOML.*made-up.toml"):
+    with pytest.raises(BadRecord, match="not TOML.*made_up"):
         load_record("made-up")
 
 

@@ -93,8 +93,8 @@ def test_a_value_is_computed_once_a_run_and_a_failure_is_tried_again(run):
 
 
 def test_a_measure_that_is_not_there_is_found_before_the_run(project):
-    text = (project / "data/records/made-up.toml").read_text()
-    (project / "data/records/made-up.toml").write_text(
+    text = (project / "records/made_up/record.toml").read_text()
+    (project / "records/made_up/record.toml").write_text(
         text.replace("made_measures:clock", "made_measures:missing")
     )
     with pytest.raises(BadRecord, match="made_measures:missing.*claim M03"):

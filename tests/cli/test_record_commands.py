@@ -88,7 +88,7 @@ def test_several_texts_are_checked_together(project):
 
 
 def test_a_run_before_the_last_change_is_told_to_be_old(project):
-    record = project / "data" / "records" / "made-up.toml"
+    record = project / "records" / "made_up" / "record.toml"
     record.write_text(record.read_text().replace("expected = 7", "expected = 8"))
     (project / "made_measures.py").write_text("# changed\n" + (project / "made_measures.py").read_text())
     found = verify(project, "<!-- claim:M02 -->8")
@@ -155,14 +155,14 @@ def test_other_inputs_are_refused_unless_it_is_meant(project):
 def test_a_new_record_says_what_it_made_and_what_comes_next(project, monkeypatch):
     monkeypatch.chdir(project / "notebooks")
     found = call("new-record", "Fresh notes first")
-    assert "data/records/fresh-notes-first.toml" in found.stdout
+    assert "records/fresh_notes_first/record.toml" in found.stdout
     assert found.stdout.splitlines()[-1] == f"Next: cd {project} && workbench reproduce fresh-notes-first"
-    assert (project / "notebooks" / "fresh-notes-first.ipynb").exists()
+    assert (project / "notebooks" / "fresh_notes_first.ipynb").exists()
     with pytest.raises(AlreadyThere):
         call("new-record", "Fresh notes first")
 
 
 def test_a_new_record_goes_where_it_is_told_and_says_so_as_json(project):
     told = json.loads(call("new-record", "Fresh", "--in", project / "elsewhere", "--id", "own", "--json").stdout)
-    assert told["record"] == "own" and told["files"][0] == "data/records/own.toml"
+    assert told["record"] == "own" and told["files"][0] == "records/own/record.toml"
     assert (project / "elsewhere" / told["files"][0]).exists()

@@ -53,7 +53,8 @@ def test_json_stands_alone_on_standard_output(project):
 
 
 def test_a_broken_record_hides_no_other(project):
-    (project / "data" / "records" / "a-broken.toml").write_text("title = ")
+    (project / "records" / "a_broken").mkdir()
+    (project / "records" / "a_broken" / "record.toml").write_text("title = ")
     found = call("--all", "--json")
     assert found.exit_code == 2
     assert [r["record"] for r in json.loads(found.stdout)] == ["made-up"]

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from workbench.analysis.record import record_folder
+
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "fixtures" / "notebooks"
 
 RECORD = """
@@ -65,10 +67,11 @@ def clock(run):
 
 def made_project(root: Path, notebook: str = "whole", second: str = "calls", name: str = "made-up") -> Path:
     """A project under `root` with the record `name`; `second` is the measure of its second claim."""
-    (root / "data" / "records").mkdir(parents=True, exist_ok=True)
+    folder = root / record_folder(name)
+    folder.mkdir(parents=True, exist_ok=True)
     (root / "notebooks").mkdir(exist_ok=True)
     text = RECORD.format(notebook=notebook, second=second)
-    (root / "data" / "records" / f"{name}.toml").write_text(text, encoding="utf-8")
+    (folder / "record.toml").write_text(text, encoding="utf-8")
     (root / "made_measures.py").write_text(MEASURES, encoding="utf-8")
     shutil.copy(NOTEBOOKS / f"{notebook}.ipynb", root / "notebooks")
     return root

@@ -6,11 +6,11 @@ from collections import Counter
 
 import pytest
 
+from records.adr_0003.hard_cases import HARD, KINDS, SAME, generate
+from records.adr_0003.templates import BadTemplate, templates
 from workbench.matching.cascade import replay
-from workbench.matching.generate import HARD, KINDS, SAME, generate
 from workbench.matching.library import Library
 from workbench.matching.settings import ADR_0003, MatchingSettings
-from workbench.matching.templates import BadTemplate, templates
 
 
 @pytest.fixture(scope="module")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from records.adr_0003 import charts as matching_charts
+from records.adr_0003.thresholds import EXAMPLE, cut_at_a_word
+from records.adr_0172 import findings
+from records.adr_0172.judged import pages_text
+from records.notes_search.charts import bytes_by_path
 from workbench.analysis.blocks import chart_block
-from workbench.analysis.claims.adr_0003_thresholds import EXAMPLE, cut_at_a_word
-from workbench.analysis.claims.adr_0172_judged import pages_text
-from workbench.reporting import adr_0172_findings as findings
-from workbench.reporting import matching_charts, rank_charts
-from workbench.reporting.notes_charts import bytes_by_path
+from workbench.reporting import rank_charts
 
 PLANTED = {f"weight {w}": {"Success@1": s, "Success@8": 1.0} for w, s in ((0, 0.1167), (1, 0.0))}
 CUTS = [

@@ -55,7 +55,8 @@ def test_the_home_is_the_variable_else_the_nearest_above_else_here(tmp_path: Pat
 
 
 def test_the_project_is_found_from_within_or_from_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "data" / "records").mkdir(parents=True)
+    (tmp_path / "records" / "mine").mkdir(parents=True)
+    (tmp_path / "records" / "mine" / "record.toml").touch()
     (tmp_path / "notebooks").mkdir()
     monkeypatch.chdir(tmp_path / "notebooks")
     assert settings.project_root() == tmp_path

@@ -12,6 +12,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workbench.settings import RECORDS
+
 if TYPE_CHECKING:
     from workbench.analysis.record import Record
 
@@ -51,8 +53,8 @@ def code_hash() -> str:
 
 
 def record_code(record: Record) -> dict[str, str]:
-    """The hashes of what is a record's own: its claims, its notebook's code, and its measures where they are not
-    in this package, with all that lies in their folder."""
+    """The hashes of a record's parts: its claims, its notebook's code, and the code of its measures, which is all
+    Python in the folders that they lie in and what the records of the project share."""
     found = {"record": record.hash}
     if (notebook := record.root / record.notebook).is_file():
         cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
@@ -63,6 +65,7 @@ def record_code(record: Record) -> dict[str, str]:
         file = record.root / f"{module.replace('.', '/')}.py"
         if file.is_file() and not module.startswith("workbench."):
             files |= {file} if file.parent == record.root else set(file.parent.rglob("*.py"))
+    files |= set((record.root / RECORDS).glob("*.py"))
     return {**found, "measures": _hash_of(record.root, files)} if files else found
 
 

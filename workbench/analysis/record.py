@@ -14,7 +14,7 @@ from typing import Any
 from workbench.analysis.canonical import plain
 from workbench.analysis.record_format import faults
 from workbench.errors import WorkbenchError
-from workbench.settings import RECORDS, project_root
+from workbench.settings import RECORD_FILE, RECORDS, project_root
 from workbench.types import content_hash
 
 
@@ -25,7 +25,8 @@ class BadRecord(WorkbenchError):
 @dataclass(frozen=True, slots=True)
 class Claim:
     """One figure of a record. `expected` is JSON data or a bound, `tolerance` a number, {abs}, {rel} or by
-    key (see verdict.differences); `measure` is "dotted.path:function", called as f(run, **args)."""
+    key (see verdict.differences); `measure` is "dotted.path:function", called as f(run, **args);
+    `section` is the part of the notebook that measures it, "" for none."""
 
     id: str
     statement: str
@@ -34,6 +35,7 @@ class Claim:
     tolerance: Any
     measure: str
     args: Mapping[str, Any]
+    section: str = ""
 
     def function(self, root: Path) -> Callable[..., Any]:
         """The measure, importable from the installed packages or from the project's root.
@@ -81,26 +83,32 @@ class Record:
 
 
 def record_ids(root: Path | None = None) -> list[str]:
-    """The ids of all records of a project, by name."""
-    return sorted(p.stem for p in ((root or project_root()) / RECORDS).glob("*.toml"))
+    """The ids of all records of a project, by name; a folder `my_record` is the record `my-record`."""
+    files = ((root or project_root()) / RECORDS).glob(f"*/{RECORD_FILE}")
+    return sorted(f.parent.name.replace("_", "-") for f in files)
+
+
+def record_folder(record_id: str) -> Path:
+    """The folder of a record relative to the project's root: its claims, measures and story."""
+    return RECORDS / record_id.replace("-", "_")
 
 
 def load_record(record_id: str, root: Path | None = None) -> Record:
-    """Read `data/records/<id>.toml` and check it. Raises BadRecord."""
+    """Read `records/<id>/record.toml` and check it. Raises BadRecord."""
     root = root or project_root()
     known = record_ids(root)
     if record_id not in known:
         raise BadRecord(
             f"no record {record_id!r}", where=str(RECORDS), do=f"Known: {', '.join(known) or 'none'}"
         )
-    path = root / RECORDS / f"{record_id}.toml"
+    file = record_folder(record_id) / RECORD_FILE
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = tomllib.loads((root / file).read_text(encoding="utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise BadRecord(f"not TOML: {error}", where=f"{RECORDS / path.name}") from error
+        raise BadRecord(f"not TOML: {error}", where=str(file)) from error
     if found := list(faults(record_id, data)):
         count = f"{len(found)} faults: " if len(found) > 1 else ""
-        raise BadRecord(count + "; ".join(found), where=f"{RECORDS / path.name}")
+        raise BadRecord(count + "; ".join(found), where=str(file))
     return Record(
         record_id, data["title"].strip(), data["text"].strip(), data["notebook"], data.get("parameters", {}),
         tuple(_claim(c) for c in data["claims"]), root, content_hash(plain(data)),
@@ -111,4 +119,5 @@ def _claim(table: dict[str, Any]) -> Claim:
     return Claim(
         table["id"], table["statement"].strip(), table["kind"], plain(table["expected"]),
         plain(table.get("tolerance", 0)), table["measure"], plain(table.get("args", {})),
+        table.get("section", ""),
     )  # fmt: skip

@@ -9,12 +9,12 @@ from typing import Any
 
 from workbench.analysis.verdict import BOUNDS, NoVerdict, bound_of, kinds_of
 
-_RECORD_ID = re.compile(r"[a-z0-9][a-z0-9_-]*")
+_RECORD_ID = re.compile(r"[a-z][a-z0-9-]*")
 _CLAIM_ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _MEASURE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
 RECORD_KEYS = {"title": str, "text": str, "notebook": str, "parameters": dict, "claims": list}
-CLAIM_KEYS = ("id", "statement", "kind", "expected", "tolerance", "measure", "args")
+CLAIM_KEYS = ("id", "statement", "kind", "expected", "tolerance", "measure", "args", "section")
 CLAIM_NEEDS = ("id", "statement", "kind", "expected", "measure")
 _TYPE_NAMES = {str: "a text that is not empty", dict: "a table", list: "a list"}
 
@@ -22,7 +22,7 @@ _TYPE_NAMES = {str: "a text that is not empty", dict: "a table", list: "a list"}
 def faults(record_id: str, data: dict[str, Any]) -> Iterator[str]:
     """All faults of a parsed record file; none where it is right."""
     if not _RECORD_ID.fullmatch(record_id):
-        yield f"the file's name {record_id!r} must be small letters, digits, `-` and `_`"
+        yield f"the folder's name {record_id!r} must be small letters, digits and `_`, a letter first"
     yield from (f"unknown key {k!r} (known: {', '.join(RECORD_KEYS)})" for k in data if k not in RECORD_KEYS)
     for key, kind in RECORD_KEYS.items():
         if key not in data and key != "parameters":
@@ -58,7 +58,7 @@ def faults(record_id: str, data: dict[str, Any]) -> Iterator[str]:
 def _claim_faults(claim: dict[str, Any]) -> Iterator[str]:
     yield from (f"unknown key {k!r} (known: {', '.join(CLAIM_KEYS)})" for k in claim if k not in CLAIM_KEYS)
     yield from (f"{k!r} is missing" for k in CLAIM_NEEDS if k not in claim)
-    for key in ("id", "statement", "kind", "measure"):
+    for key in ("id", "statement", "kind", "measure", "section"):
         if key in claim and (not isinstance(claim[key], str) or not claim[key].strip()):
             yield f"{key!r} must be a text that is not empty"
             return

@@ -16,7 +16,7 @@ from workbench.analysis import provenance
 from workbench.analysis.blocks import BLOCKS_NAME, BadBlock, Block, chart_block, table_block, text_block
 from workbench.analysis.canonical import canonical, plain, write_text
 from workbench.analysis.ledger import Ledger, Row
-from workbench.analysis.record import Claim, Record, load_record
+from workbench.analysis.record import BadRecord, Claim, Record, load_record
 from workbench.analysis.verdict import Measured, NoVerdict, judge
 from workbench.errors import WorkbenchError
 from workbench.settings import home
@@ -101,6 +101,18 @@ class Run:
         for claim_id in waiting if claim_ids is None else claim_ids:
             row = self.measure(claim_id)
             print(f"{row}  ({self._seconds[claim_id]:.1f} s)", flush=True)
+
+    def measure_section(self, section: str) -> None:
+        """Measure the claims whose `section` is this one. Raises BadRecord if no claim is in it."""
+        claims = [c.id for c in self.record.claims if c.section == section]
+        if not claims:
+            known = dict.fromkeys(c.section for c in self.record.claims if c.section)
+            raise BadRecord(
+                f"no claim is in the section {section!r}",
+                where=self.record.id,
+                do=f"Known sections: {', '.join(known) or 'none'}",
+            )
+        self.measure_all(claims)
 
     def row(self, claim_id: str) -> Row:
         """The row of a claim that was measured. Raises NoVerdict where it was not."""

@@ -39,14 +39,14 @@ def _new_record(
     record_id: Annotated[str, typer.Option("--id", help="The record's id; default: the title's words.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Make a working record: claims, measures, notebook and test, with two sample claims measured on `pydoc`."""
+    """Make a working record: claims, measures, charts, notebook and test, with two sample claims measured on `pydoc`."""
     from workbench.reporting.new_record import new_record
 
     made = new_record(title, directory if directory is not None else _project(), record_id)
     if as_json:
         print(json.dumps({"record": made.id, "root": str(made.root), "files": [f.as_posix() for f in made.files]}))
         return
-    for file, what in zip(made.files, ("the claims", "the notebook", "the test", "what measures the claims"), strict=True):
+    for file, what in zip(made.files, ("the claims", "the notebook", "the test", "the charts", "the measures"), strict=True):
         typer.echo(f"{file.as_posix():<40} {what}")
     inside = "" if made.root.resolve() == Path.cwd() else f"cd {shlex.quote(str(made.root))} && "
     typer.echo(f"Next: {inside}workbench reproduce {made.id}")
@@ -54,10 +54,10 @@ def _new_record(
 
 def _project() -> Path:
     """The nearest directory upwards that holds records, else the working directory."""
-    from workbench.settings import RECORDS
+    from workbench.settings import project_above
 
     here = Path.cwd()
-    return next((d for d in (here, *here.parents) if (d / RECORDS).is_dir()), here)
+    return project_above(here) or here
 
 
 def _verify(

@@ -1,4 +1,4 @@
-"""A record of one's own: claims, measures, notebook and test from a template, ready to run before a word is changed."""
+"""Make a new record from a template: claims, measures, story, notebook and test, ready to run unchanged."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.analysis.canonical import write_text
+from workbench.analysis.record import record_folder
 from workbench.errors import BadParameter, WorkbenchError
-from workbench.settings import RECORDS
+from workbench.settings import RECORD_FILE
 from workbench.text import Tokenizer, visible, well_formed
 
 _TEMPLATE = Path(__file__).parent / "template"
-_ID = re.compile(r"[a-z0-9][a-z0-9_-]*")
+_ID = re.compile(r"[a-z][a-z0-9-]*")
 # A file's name with its ending, and a module's, fit everywhere.
 _LONGEST_ID = 60
 _LONGEST_TITLE = 200
@@ -35,7 +36,7 @@ class NewRecord:
 
 
 def new_record(title: str, root: Path, record_id: str = "") -> NewRecord:
-    """Make a working record under `root` and overwrite nothing: all of its four files, or none.
+    """Make a working record under `root` and overwrite nothing: all of its five files, or none.
 
     The id is made of the title's words where it is not given. Its two sample claims are measured on `pydoc`.
     Raises BadParameter for a title or id that cannot name a record, AlreadyThere.
@@ -47,39 +48,39 @@ def new_record(title: str, root: Path, record_id: str = "") -> NewRecord:
     if not _ID.fullmatch(record_id) or len(record_id) > _LONGEST_ID:
         raise BadParameter(
             f"{record_id!r} cannot be a record's id",
-            do=f"Give up to {_LONGEST_ID} small letters, digits, `-` and `_`, a letter or digit first",
+            do=f"Give up to {_LONGEST_ID} small letters, digits and `-`, a letter first",
         )
-    module = module_of(record_id)
+    folder = record_folder(record_id)
     # The claims come last: without them the rest is no record, so a crash leaves none that is half there.
     made = {
-        Path("measures") / f"{module}.py": ("record_measures.py", _quoted),
-        Path("tests") / f"test_{module}.py": ("record_test.py", _quoted),
-        Path("notebooks") / f"{record_id}.ipynb": ("record.ipynb", _markdown_in_json),
-        RECORDS / f"{record_id}.toml": ("record.toml", _quoted),
+        folder / "measures.py": ("measures.py", _quoted),
+        folder / "story.py": ("story.py", _quoted),
+        Path("tests") / f"test_{folder.name}.py": ("test.py", _quoted),
+        Path("notebooks") / f"{folder.name}.ipynb": ("record.ipynb", _markdown_in_json),
+        folder / RECORD_FILE: ("record.toml", _quoted),
     }
     if there := [str(path) for path in made if os.path.lexists(root / path)]:
         raise AlreadyThere(f"{', '.join(there)} is there already", where=str(root), do="Choose another title, or give an id")
-    words = {"@ID@": record_id, "@MODULE@": module}
+    words = {"@ID@": record_id, "@MODULE@": folder.name}
     texts = {path: _filled(name, {**words, "@TITLE@": escape(title)}) for path, (name, escape) in made.items()}
     _write(root, texts)
     return NewRecord(record_id, root, tuple(reversed(texts)))
 
 
 def id_of(title: str) -> str:
-    """The title's words, folded to ASCII and joined by `-`, as many as fit; "" where it has none."""
-    words = [w for w in Tokenizer(stop="none").words(title) if w.isascii()]
+    """The title's words, folded to ASCII and joined by `-`, as many as fit; "" where it has none.
+
+    `record` comes first where the first word begins with a digit.
+    """
+    words = [w for w in Tokenizer(stop="none").words(title) if re.fullmatch("[a-z0-9]+", w)]
+    if words and words[0][0].isdigit():
+        words.insert(0, "record")
     kept: list[str] = []
     for word in words:
         if len("-".join([*kept, word])) > _LONGEST_ID:
             break
         kept.append(word)
     return "-".join(kept)
-
-
-def module_of(record_id: str) -> str:
-    """The Python module of a record: its id as an identifier."""
-    name = record_id.replace("-", "_")
-    return name if name[0].isalpha() else f"record_{name}"
 
 
 def _filled(name: str, words: dict[str, str]) -> str:
