@@ -34,7 +34,7 @@ def incident():
 
 def queries() -> list[str]:
     from workbench.settings import project_root
-    from workbench.sources.replica.spec_file import read_incident
+    from workbench.sources.replica.spec import read_incident
 
     return [q.text for q in read_incident(project_root() / INCIDENT).queries]
 

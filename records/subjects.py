@@ -75,7 +75,7 @@ def loaded(run: Run, name: str, spec: str, **options: Any) -> Collection:
 
 def incident(run: Run, file: str = "adr-0172", size: int | None = None, seed: int | None = None, **options: Any) -> Incident:
     """The replica of an incident file, at full size or at the run's small one."""
-    from workbench.sources.replica.spec_file import read_incident
+    from workbench.sources.replica.spec import read_incident
 
     path = project_root() / INCIDENTS / f"{file}.toml"
     spec = read_incident(path)

@@ -19,8 +19,7 @@ from workbench.analysis.live import Loaded
 from workbench.cli import app
 from workbench.errors import BadParameter
 from workbench.retrieval.search import Collection, open_collection
-from workbench.sources.replica.spec import Incident
-from workbench.sources.replica.spec_file import read_incident, scaled
+from workbench.sources.replica.spec import Incident, read_incident, scaled
 from workbench.sources.replica.tables import SpecError
 from workbench.stores.loader import load
 from workbench.text import DEFAULT

@@ -277,7 +277,7 @@ def test_an_incident_file_is_written_for_the_pinned_document(asked, opened, tmp_
     asked._form.path.value = str(tmp_path / "ferry.toml")
     asked._form.save.click()
     assert "Written" in asked._form.saved.value
-    from workbench.sources.replica.spec_file import read_incident
+    from workbench.sources.replica.spec import read_incident
 
     assert read_incident(tmp_path / "ferry.toml").queries[0].text == QUERY
     asked.ask(filters={"project": "x"})

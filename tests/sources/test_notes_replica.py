@@ -10,8 +10,8 @@ import pytest
 
 from workbench.settings import project_root
 from workbench.sources.readers import open_source
-from workbench.sources.replica.notes import ELSEWHERE, notes_replica, queries
-from workbench.sources.replica.notes_spec import read_notes_spec, scaled
+from workbench.sources.replica.readers import ELSEWHERE, notes_replica, queries
+from workbench.sources.replica.spec import read_notes_spec, scaled_project
 from workbench.sources.replica.tables import SpecError
 from workbench.types import content_hash
 
@@ -37,7 +37,7 @@ def test_the_file_says_what_the_document_says():
 
 
 def test_notes_chunks_and_average_length_are_exact(made):
-    project = scaled(read_notes_spec(FILE).project(), NOTES)
+    project = scaled_project(read_notes_spec(FILE).project(), NOTES)
     sections = defaultdict(list)
     for c in made:
         if c.source_type == "entity":

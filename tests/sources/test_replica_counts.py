@@ -16,10 +16,18 @@ from hypothesis import strategies as st
 from workbench.bm25 import term_weight
 from workbench.settings import project_root
 from workbench.sources.readers import open_source
-from workbench.sources.replica.layout import Layout, make_layout
+from workbench.sources.replica.incident import Layout, make_layout
 from workbench.sources.replica.render import chunks
-from workbench.sources.replica.spec import Cell, Filler, Incident, IncidentQuery, Target, TargetChunk
-from workbench.sources.replica.spec_file import read_incident, scaled
+from workbench.sources.replica.spec import (
+    Cell,
+    Filler,
+    Incident,
+    IncidentQuery,
+    Target,
+    TargetChunk,
+    read_incident,
+    scaled,
+)
 from workbench.sources.replica.tables import SpecError
 from workbench.text import DEFAULT, verbatim_key
 from workbench.types import Chunk

@@ -9,8 +9,8 @@ from helpers.made_incident import TEXT, incident_file
 
 from workbench.settings import project_root
 from workbench.sources.readers import open_source
-from workbench.sources.replica.layout import make_layout
-from workbench.sources.replica.spec_file import read_incident, scaled
+from workbench.sources.replica.incident import make_layout
+from workbench.sources.replica.spec import read_incident, scaled
 from workbench.sources.replica.tables import SpecError
 from workbench.text import DEFAULT
 

@@ -9,11 +9,10 @@ import pytest
 from helpers.made_incident import DIM, embed, incident_file
 
 from workbench.sources.readers import open_source
-from workbench.sources.replica.compose import Composer
-from workbench.sources.replica.layout import make_layout
-from workbench.sources.replica.plan import FILLER
-from workbench.sources.replica.spec_file import read_incident
+from workbench.sources.replica.incident import FILLER, make_layout
+from workbench.sources.replica.spec import read_incident
 from workbench.sources.replica.tables import SpecError
+from workbench.sources.replica.vectors import Composer
 
 
 @pytest.fixture(scope="module")

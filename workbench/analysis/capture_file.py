@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from workbench.sources.replica.captured_file import COLUMNS, UNKNOWN
-from workbench.sources.replica.spec import Incident
+from workbench.sources.replica.spec import COLUMNS, UNKNOWN, Incident
 from workbench.stores.manifest import write_whole
 
 

@@ -37,7 +37,7 @@ def _build(
 ) -> None:  # fmt: skip
     """Build a replica: exact counts, the target where it stood. Interrupted, the same command resumes it."""
     from workbench.errors import BadParameter
-    from workbench.sources.replica.notes_spec import is_notes_spec
+    from workbench.sources.replica.spec import is_notes_spec
     from workbench.stores.loader import load
     from workbench.types import as_plain
 
@@ -82,7 +82,7 @@ def _show(
     file: FileArgument, as_json: Annotated[bool, typer.Option("--json", help="As JSON and nothing else.")] = False
 ) -> None:
     """Show what an incident file asks for: sizes, counts, target, groups and checks."""
-    from workbench.sources.replica.spec_file import read_incident
+    from workbench.sources.replica.spec import read_incident
     from workbench.types import as_plain
 
     incident = read_incident(file)

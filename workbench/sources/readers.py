@@ -17,9 +17,8 @@ from workbench.sources.markdown import SUFFIXES
 from workbench.sources.pydoc import pydoc
 from workbench.sources.qdrant import is_address
 from workbench.sources.qmsum import is_qmsum
-from workbench.sources.replica.notes import notes_replica
-from workbench.sources.replica.notes_spec import is_notes_spec
-from workbench.sources.replica.reader import replica
+from workbench.sources.replica.readers import notes_replica, replica
+from workbench.sources.replica.spec import is_notes_spec
 from workbench.sources.rows import FORMATS, format_of
 from workbench.sources.source import Source, SourceError
 from workbench.sources.squad import is_squad

@@ -12,18 +12,82 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.sources.replica.notes_parts import (
-    RELATION_LENGTHS,
-    RELATION_MARKS,
-    RELATION_NAMES,
-    Titles,
-    note_parts,
-)
-from workbench.sources.replica.notes_spec import Project, Shape
-from workbench.sources.replica.pool import Pool
-from workbench.sources.replica.sentences import KINDS
+from workbench.sources.replica.parts import Parts, Pool, made_pool
+from workbench.sources.replica.spec import Project, Shape
 from workbench.sources.replica.tables import SpecError
-from workbench.sources.replica.words import SUBJECTS
+from workbench.sources.replica.wording import KINDS, SUBJECTS, fields, substitute
+
+# ---- The parts of made notes: sentences of the shared pool, titles, section headings, obser ----
+
+TITLES = (
+    "{Thing} and {thing2}", "{Thing}: {outcome}", "Why {thing} {trouble}", "Notes on {thing} with {person}",
+    "{Thing} {when}", "{person} on {thing} {when}", "{Thing} as {person} and {person2} see it",
+)  # fmt: skip
+SECTIONS = ("On {thing}", "What {thing} needs", "Open points about {thing}", "{person} and {thing}", "Before {thing2}",
+            "If {thing} {trouble}", "{file}", "Summary", "Next steps for {thing}", "What changed {when}")  # fmt: skip
+SECTIONS_A_SUBJECT = 24
+CATEGORIES = ("decision", "fact", "idea", "problem", "method")
+OBSERVATIONS_A_GROUP = 24
+"""Different observations that notes of one kind and subject make; each is embedded once."""
+
+RELATION_NAMES = ("relates to", "depends on", "follows", "contradicts")
+RELATION_LENGTHS = np.asarray([len(name) for name in RELATION_NAMES])
+RELATION_MARKS = len("\n-  [[]]")
+
+
+class Titles(Parts):
+    """Parts with the numbers of the notes' own: `section` (subjects, SECTIONS_A_SUBJECT) headings, `observation`
+    (groups, OBSERVATIONS_A_GROUP) lines without their list mark."""
+
+    section: np.ndarray
+    observation: np.ndarray
+
+    @property
+    def characters(self) -> np.ndarray:
+        """(parts,) lengths in characters."""
+        return np.asarray([len(t) for t in self.texts], np.int64)
+
+
+def note_parts(words: random.Random, subject: np.ndarray) -> tuple[Titles, Pool, np.ndarray]:
+    """(parts, pool of sentences, title part of each note); titles are distinct."""
+    parts = Titles(())
+    pool = made_pool(parts)
+    parts.section = np.asarray([[parts.add(t) for t in _sections(n)] for n in range(len(SUBJECTS))])
+    parts.observation = np.asarray([_observed(parts, pool, g) for g in range(len(pool.first))])
+    return parts, pool, np.asarray([parts.add(t) for t in _titles(words, subject)])
+
+
+def _sections(subject: int) -> list[str]:
+    rng = random.Random(f"sections/{SUBJECTS[subject].name}")
+    found: dict[str, None] = {}
+    while len(found) < SECTIONS_A_SUBJECT:
+        found[substitute(rng.choice(SECTIONS), fields(rng, SUBJECTS[subject]))] = None
+    return list(found)
+
+
+def _observed(parts: Titles, pool: Pool, group: int) -> list[int]:
+    """Every fourth sentence of a group, each under one category."""
+    rng = random.Random(f"observations/{group}")
+    step = max(int(pool.size[group]) // OBSERVATIONS_A_GROUP, 1)
+    numbers = [
+        int(pool.first[group]) + n * step % int(pool.size[group])
+        for n in range(OBSERVATIONS_A_GROUP)
+    ]
+    return [parts.once(f"[{rng.choice(CATEGORIES)}] {parts.texts[n]}") for n in numbers]
+
+
+def _titles(words: random.Random, subject: np.ndarray) -> list[str]:
+    """A title a note; one that was taken already is told apart by a number."""
+    times: dict[str, int] = {}
+    out = []
+    for number in subject.tolist():
+        title = substitute(words.choice(TITLES), fields(words, SUBJECTS[number]))
+        times[title] = times.get(title, 0) + 1
+        out.append(title if times[title] == 1 else f"{title} ({times[title]})")
+    return out
+
+
+# ---- A notes replica as numbers: which note has which chunks, and which sentences make each ----
 
 KIND_SHARES = (0.38, 0.28, 0.16, 0.12, 0.06)
 """Notes, agent activity, commits, transcripts, schedules: the mix of the other replica."""
@@ -32,7 +96,9 @@ SENTENCES_A_CHUNK = 14
 MOST_SENTENCES = 24
 """More than it can hold."""
 # Every prime is a number of sentences through which any stride passes all before one comes again.
-_PRIMES = np.asarray([2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89])
+_PRIMES = np.asarray(
+    [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89]
+)
 SEPARATOR = 2
 """Characters between two chunks in their note's text, and between a chunk's heading and its body."""
 
@@ -80,7 +146,10 @@ def make_notes_layout(project: Project, shape: Shape, seed: int) -> NotesLayout:
     kind = rng.choice(len(KINDS), n, p=KIND_SHARES).astype(np.int8)
     subject = rng.integers(0, len(SUBJECTS), n).astype(np.int8)
     parts, pool, title = note_parts(words, subject)
-    observed, related = round(project.chunks * shape.observations), round(project.chunks * shape.relations)
+    observed, related = (
+        round(project.chunks * shape.observations),
+        round(project.chunks * shape.relations),
+    )
     chunks = _chunks_a_note(rng, n, project.chunks - observed - related, shape)
     note = np.repeat(np.arange(n, dtype=np.int32), chunks)
     first = np.cumsum(chunks) - chunks
@@ -93,7 +162,9 @@ def make_notes_layout(project: Project, shape: Shape, seed: int) -> NotesLayout:
     drawn = _sentences(rng, shape, note, chunks, pool.groups[kind, subject], pool)
     count = _fill(rng, project, shape, fixed, texts[drawn], first + chunks - 1)
     starts, part = _joined(heading, drawn, count, observations)
-    return NotesLayout(project, seed, parts, starts, part, note, kind, subject, title, observations, relations)
+    return NotesLayout(
+        project, seed, parts, starts, part, note, kind, subject, title, observations, relations
+    )
 
 
 def _chunks_a_note(rng: np.random.Generator, notes: int, total: int, shape: Shape) -> np.ndarray:
@@ -114,7 +185,13 @@ def _chunks_a_note(rng: np.random.Generator, notes: int, total: int, shape: Shap
 
 
 def _observations(
-    rng: np.random.Generator, count: int, note: np.ndarray, kind: np.ndarray, subject: np.ndarray, parts: Titles, pool: Pool
+    rng: np.random.Generator,
+    count: int,
+    note: np.ndarray,
+    kind: np.ndarray,
+    subject: np.ndarray,
+    parts: Titles,
+    pool: Pool,
 ) -> np.ndarray:
     """(count, 2) pairs of item and observation part, by item."""
     item = np.sort(rng.integers(0, len(note), count))
@@ -130,7 +207,9 @@ def _relations(rng: np.random.Generator, count: int, note: np.ndarray, notes: in
     return np.stack(made, axis=1).astype(np.int64).reshape(count, 3)
 
 
-def _lines(parts: Titles, title: np.ndarray, items: int, observations: np.ndarray, relations: np.ndarray) -> np.ndarray:
+def _lines(
+    parts: Titles, title: np.ndarray, items: int, observations: np.ndarray, relations: np.ndarray
+) -> np.ndarray:
     """(items,) the characters that the lists of observations and relations take, line ends included."""
     out = np.zeros(items, np.int64)
     np.add.at(out, observations[:, 0], parts.characters[observations[:, 1]] + len("\n- "))
@@ -140,7 +219,12 @@ def _lines(parts: Titles, title: np.ndarray, items: int, observations: np.ndarra
 
 
 def _sentences(
-    rng: np.random.Generator, shape: Shape, note: np.ndarray, chunks: np.ndarray, group: np.ndarray, pool: Pool
+    rng: np.random.Generator,
+    shape: Shape,
+    note: np.ndarray,
+    chunks: np.ndarray,
+    group: np.ndarray,
+    pool: Pool,
 ) -> np.ndarray:
     """(items, MOST_SENTENCES) sentences in the order in which an item takes them, of its note's own ones."""
     wanted = np.clip(chunks * SENTENCES_A_CHUNK / shape.recurrence, shape.least_own, _PRIMES[-1])
@@ -158,7 +242,12 @@ def _sentences(
 
 
 def _fill(
-    rng: np.random.Generator, project: Project, shape: Shape, fixed: np.ndarray, lengths: np.ndarray, last: np.ndarray
+    rng: np.random.Generator,
+    project: Project,
+    shape: Shape,
+    fixed: np.ndarray,
+    lengths: np.ndarray,
+    last: np.ndarray,
 ) -> np.ndarray:
     """(items,) how many sentences each item takes, so that the notes' text has the wanted characters in all."""
     wanted = project.notes * project.characters - SEPARATOR * (len(fixed) - project.notes)
@@ -187,7 +276,9 @@ def _fill(
     return count
 
 
-def _givers(rng: np.random.Generator, grown: np.ndarray, count: np.ndarray, excess: int) -> np.ndarray:
+def _givers(
+    rng: np.random.Generator, grown: np.ndarray, count: np.ndarray, excess: int
+) -> np.ndarray:
     """The items whose last sentences have together as many characters as are too much, where any have."""
     open_ = rng.permutation(np.flatnonzero(count > 1))
     lengths = grown[open_, count[open_] - 1] - grown[open_, count[open_] - 2]

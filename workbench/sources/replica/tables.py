@@ -43,10 +43,14 @@ class Table:
         if float in kinds and type(value) is int:
             value = float(value)
         if type(value) not in kinds:
-            raise self.fail(f"{key!r} must be {' or '.join(k.__name__ for k in kinds)}, not {value!r}")
+            raise self.fail(
+                f"{key!r} must be {' or '.join(k.__name__ for k in kinds)}, not {value!r}"
+            )
         return value
 
-    def number(self, key: str, kind: type, least: float, most: float, default: Any = _NEEDED) -> Any:
+    def number(
+        self, key: str, kind: type, least: float, most: float, default: Any = _NEEDED
+    ) -> Any:
         """A number within [least, most]."""
         value = self.take(key, kind, default)
         if value is not default and not least <= value <= most:
