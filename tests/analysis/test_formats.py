@@ -8,15 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis.formats import (
-    read_qrels,
-    read_queries,
-    read_run,
-    write_qrels,
-    write_queries,
-    write_run,
-)
+from workbench.analysis.formats import read_run, write_qrels, write_queries, write_run
 from workbench.errors import BadParameter
+from workbench.sources.judgements import read_qrels, read_queries
 from workbench.sources.source import JudgedQuery, Qrel, SourceError
 
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
@@ -171,7 +165,7 @@ def test_broken_judgements_are_refused_with_their_line(folder, text, said):
         ('{"q": {"a": 1, "a": 2}}', "the key 'a' stands twice"),
         ('["q"]', "a JSON list where an object belongs"),
         ('{"q": ["a"]}', "a JSON list where an object belongs.*query 'q'"),
-        ('{"q": {"a": "1"}}', "'1' is not a .*query 'q', document 'a'"),
+        ('{"q": {"a": "1"}}', "'1' is not a number.*query 'q', document 'a'"),
         ('{"q": {"a": true}}', "True is not a"),
         ('{"q": {"a": NaN}}', "NaN is not a number"),
         ('{"q": {"a": 1e999}}', "inf is not a"),
@@ -189,7 +183,7 @@ def test_broken_json_is_refused_with_its_place(folder, text, said):
 
 
 def test_a_grade_with_a_fraction_is_refused_in_json(folder):
-    with pytest.raises(SourceError, match="1.5 is not a grade"):
+    with pytest.raises(SourceError, match="grade 1.5 is not a whole number"):
         read_qrels(put(folder / "x.json", '{"q": {"a": 1.5}}'))
 
 

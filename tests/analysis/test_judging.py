@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.analysis.formats import read_qrels, read_queries
 from workbench.analysis.judging import EXCERPT, Judging, pools
 from workbench.analysis.query_sets import query_set
 from workbench.errors import BadParameter
 from workbench.retrieval.search import open_collection
+from workbench.sources.judgements import read_qrels, read_queries
 from workbench.sources.source import JudgedQuery
 
 QUERIES = ["how is tea made", "ferry harbour", "zzz qqq"]

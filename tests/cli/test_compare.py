@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from workbench.analysis.formats import read_qrels, read_run
+from workbench.analysis.formats import read_run
+from workbench.sources.judgements import read_qrels
 
 
 def test_the_report_its_data_and_the_runs_are_written_and_agree(tiny, run, tmp_path):

@@ -9,9 +9,9 @@ import nbformat
 import pytest
 from helpers.made_sources import source_of
 
-from workbench.analysis.formats import read_qrels
 from workbench.analysis.judging import Item, Judging, Pool
 from workbench.reporting.judging_widget import JudgingWidget, judge, judging_html
+from workbench.sources.judgements import read_qrels
 from workbench.sources.source import JudgedQuery
 from workbench.types import Chunk
 

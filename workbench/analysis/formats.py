@@ -1,11 +1,12 @@
-"""Runs, judgements and queries as files: TREC, BEIR, and the JSON of ranx, in and out.
+"""Runs as files, in and out; judgements and queries out (`sources.judgements` reads them).
 
-The kind is told by the file's name and first line, and named in every error; `.gz` is read as well. A file
-that cannot be read as it claims raises SourceError with `file:line`, and what columns were missed and found.
+A `.json` file is ranx's, anything else TREC's; `.gz` is read as well. A file that cannot be read as it claims
+raises SourceError with `file:line`.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,18 +14,11 @@ from itertools import chain
 from math import isfinite
 from pathlib import Path
 
-from workbench.analysis.canonical import write_text
-from workbench.analysis.json_formats import (
-    json_qrels,
-    json_run,
-    qrels_as_json,
-    queries_as_jsonl,
-    run_as_json,
-)
+from workbench.analysis.canonical import plain, write_text
 from workbench.analysis.judged import Run
 from workbench.errors import BadParameter
-from workbench.sources import judgements
-from workbench.sources.files import existing, suffix_of, text_lines
+from workbench.sources.files import existing_file, suffix_of, text_lines
+from workbench.sources.judgements import read_numbers
 from workbench.sources.source import JudgedQuery, Qrel, SourceError
 
 TREC_RUN = ("query", "Q0", "document", "rank", "score", "tag")
@@ -53,9 +47,9 @@ def read_run(location: str | Path) -> RunFile:
     The score orders, as in every evaluator; a rank column that says otherwise is counted in `notes`, and so
     are queries with equal scores. Raises SourceError for a document that a query names twice.
     """
-    path = existing(location, "the run")
+    path = existing_file(location, "the run")
     if suffix_of(path) == ".json":
-        return _ordered(json_run(path), {})
+        return _ordered(read_numbers(path), {})
     rows: dict[str, dict[str, float]] = {}
     ranks: dict[str, dict[str, int]] = {}
     for where, (query, _, document, rank, score, _) in _run_rows(path):
@@ -66,28 +60,16 @@ def read_run(location: str | Path) -> RunFile:
     return _ordered(rows, ranks)
 
 
-def read_qrels(location: str | Path, warnings: list[str] | None = None) -> tuple[Qrel, ...]:
-    """Judgements: `.json` is ranx, anything else a table: BEIR's columns by name, TREC's four.
-
-    Read as a collection's own judgements are. Negative grades are kept; what was counted goes to `warnings`.
-    """
-    path = existing(location, "the file of judgements")
-    if suffix_of(path) == ".json":
-        return json_qrels(path)
-    return judgements.read_qrels(path, [] if warnings is None else warnings)
-
-
-def read_queries(location: str | Path) -> tuple[JudgedQuery, ...]:
-    """Queries: BEIR's JSON lines (`_id`, `text`, `metadata` as attributes) or a table with such columns."""
-    return judgements.read_queries(existing(location, "the query file"))
-
-
 def write_run(location: str | Path, run: Run, *, tag: str = "workbench") -> None:
     """Write rankings with `score = n - rank`, so that every evaluator reads our order: `.json` for ranx, else
     TREC. TREC has no line for a query without results, and no ids with white space (BadParameter)."""
     path = Path(location)
     if suffix_of(path) == ".json":
-        return write_text(path, run_as_json(run))
+        scores = {
+            q: {d: float(len(ids) - rank) for rank, d in enumerate(ids, 1)}
+            for q, ids in run.items()
+        }
+        return write_text(path, _as_json(scores))
     _plain([*run, tag, *chain.from_iterable(run.values())], "a TREC run")
     lines = [
         f"{query} Q0 {document} {rank} {len(ids) - rank} {tag}\n"
@@ -102,11 +84,17 @@ def write_qrels(location: str | Path, qrels: Iterable[Qrel]) -> None:
     BadParameter: any white space in TREC, more than inner blanks in BEIR."""
     path, qrels = Path(location), list(qrels)
     if suffix_of(path) == ".json":
-        return write_text(path, qrels_as_json(qrels))
+        grades: dict[str, dict[str, int]] = {}
+        for q in qrels:
+            grades.setdefault(q.query_id, {})[q.entity_id] = q.grade
+        return write_text(path, _as_json(grades))
     ids = [i for q in qrels for i in (q.query_id, q.entity_id)]
     if suffix_of(path) == ".tsv":
         _plain(ids, "BEIR judgements", inner_blanks=True)
-        lines = ["\t".join(BEIR_QRELS) + "\n", *(f"{q.query_id}\t{q.entity_id}\t{q.grade}\n" for q in qrels)]
+        lines = [
+            "\t".join(BEIR_QRELS) + "\n",
+            *(f"{q.query_id}\t{q.entity_id}\t{q.grade}\n" for q in qrels),
+        ]
     else:
         _plain(ids, "TREC judgements")
         lines = [f"{q.query_id} 0 {q.entity_id} {q.grade}\n" for q in qrels]
@@ -115,7 +103,13 @@ def write_qrels(location: str | Path, qrels: Iterable[Qrel]) -> None:
 
 def write_queries(location: str | Path, queries: Iterable[JudgedQuery]) -> None:
     """Write queries as BEIR does: one JSON object a line, attributes as `metadata`."""
-    write_text(Path(location), queries_as_jsonl(queries))
+    rows = ({"_id": q.id, "text": q.text, "metadata": plain(dict(q.attributes))} for q in queries)
+    write_text(Path(location), "".join(map(_as_json, rows)))
+
+
+def _as_json(value: object) -> str:
+    # In ASCII, so that a lone surrogate in an id survives the way out and in.
+    return json.dumps(value) + "\n"
 
 
 def _run_rows(path: Path) -> Iterator[tuple[str, list[str]]]:
@@ -124,27 +118,38 @@ def _run_rows(path: Path) -> Iterator[tuple[str, list[str]]]:
         cells = line.split()
         where = f"{path}:{number}"
         if cells and len(cells) != len(TREC_RUN):
-            missed = f"; missing: {', '.join(TREC_RUN[len(cells) :])}" if len(cells) < len(TREC_RUN) else ""
+            missed = (
+                f"; missing: {', '.join(TREC_RUN[len(cells) :])}"
+                if len(cells) < len(TREC_RUN)
+                else ""
+            )
             raise SourceError(f"{len(cells)} columns in place of the {len(TREC_RUN)} of a TREC run{missed}",
                               where=where, do=f"Give {', '.join(TREC_RUN)}")  # fmt: skip
         if cells:
             yield where, cells
 
 
-def _ordered(rows: Mapping[str, Mapping[str, float]], ranks: Mapping[str, Mapping[str, int]]) -> RunFile:
+def _ordered(
+    rows: Mapping[str, Mapping[str, float]], ranks: Mapping[str, Mapping[str, int]]
+) -> RunFile:
     # sorted() is stable: equal scores stay in the order of the file.
     ids = {q: tuple(sorted(found, key=lambda d: -found[d])) for q, found in rows.items()}
     scores = {q: tuple(rows[q][d] for d in ids[q]) for q in rows}
     tied = sum(len(set(s)) < len(s) for s in scores.values())
     turned = sum(
-        any(ranks[q][above] > ranks[q][below] for above, below in zip(ids[q], ids[q][1:], strict=False))
+        any(
+            ranks[q][above] > ranks[q][below]
+            for above, below in zip(ids[q], ids[q][1:], strict=False)
+        )
         for q in ranks
     )
     notes = []
     if tied:
         notes.append(f"queries with equal scores, kept in the order of the file: {tied}")
     if turned:
-        notes.append(f"queries whose ranks disagree with their scores, the scores were followed: {turned}")
+        notes.append(
+            f"queries whose ranks disagree with their scores, the scores were followed: {turned}"
+        )
     return RunFile(ids, scores, tuple(notes))
 
 
@@ -173,4 +178,6 @@ def _plain(ids: Iterable[str], kind: str, inner_blanks: bool = False) -> None:
             or text != text.strip()
             or any("\ud800" <= c <= "\udfff" or c == "\ufeff" for c in text)
         ):
-            raise BadParameter(f"{kind} cannot hold the id {text!r}", do="Write a .json file instead")
+            raise BadParameter(
+                f"{kind} cannot hold the id {text!r}", do="Write a .json file instead"
+            )

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from workbench.analysis.compared import PAGE
-from workbench.analysis.formats import read_qrels, write_qrels, write_queries
+from workbench.analysis.formats import write_qrels, write_queries
 from workbench.analysis.known_items import SEED
 from workbench.errors import BadParameter
 from workbench.retrieval.search import Collection, open_collection
 from workbench.retrieval.spec import distinct_variants
 from workbench.retrieval.variant import Variant
+from workbench.sources.judgements import read_qrels
 from workbench.sources.source import JudgedQuery, Qrel
 from workbench.types import Query, content_hash
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from workbench.analysis import known_items
-from workbench.analysis.formats import read_qrels, read_queries
 from workbench.analysis.judged import Judged, judge
 from workbench.analysis.query_attributes import described
 from workbench.errors import BadParameter, NotAvailable
 from workbench.retrieval.search import Collection
+from workbench.sources.judgements import read_qrels, read_queries
 from workbench.sources.source import JudgedQuery, Qrel, SourceError
 from workbench.types import content_hash
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.compare import AsJson
+from workbench.cli.console import new_console
 
 SHOWN = 10
 
@@ -23,11 +24,10 @@ def _agreement(
     as_json: AsJson = False,
 ) -> None:
     """Compare two judges: Cohen's kappa over what both judged, with its interval, and where they differ most."""
-    from rich.console import Console
     from rich.text import Text
 
     from workbench.analysis.agreement import agreement
-    from workbench.analysis.formats import read_qrels
+    from workbench.sources.judgements import read_qrels
     from workbench.text import visible
     from workbench.types import as_plain
 
@@ -36,7 +36,7 @@ def _agreement(
         table: list[dict[str, Any]] = [{"a": a, "b": b, "pairs": n} for (a, b), n in found.table.items()]
         print(json.dumps({**{k: v for k, v in as_plain(found).items() if k != "table"}, "table": table}, ensure_ascii=True))
         return
-    console = Console(highlight=False)
+    console = new_console()
     console.print(Text(found.sentence, style="bold"))
     for d in found.disagreements[:SHOWN]:
         console.print(Text(f"  {d.a} against {d.b}: query {visible(d.query_id)}, document {visible(d.entity_id)}"))

@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workbench.cli.console import new_console, progress_bar
 from workbench.cli.targets import directory_to_write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rich.console import Console
-
     from workbench.analysis.compared import Compared
 
 Name = Annotated[str, typer.Argument(help="A loaded collection.")]
@@ -102,7 +99,7 @@ def show(compared: Compared) -> None:
 
     from workbench.text import counted, visible
 
-    console = wide_console()
+    console = new_console()
     c = compared.comparison
     console.print(Text(f"{compared.collection}: {counted(c.n, 'query', 'queries')} evaluated, {c.skipped.height} skipped; {visible(compared.queries.origin)}", style="bold"))
     for table in _values(compared, console.width):
@@ -153,34 +150,3 @@ def _named_table(names: list[str], columns: dict[str, list[str]]) -> Any:
     for row in zip(*cells.values(), strict=True):
         table.add_row(*row)
     return table
-
-
-def wide_console() -> Console:
-    """A console that never cuts a command in two."""
-    from rich.console import Console
-
-    return Console(highlight=False)
-
-
-class progress_bar:  # noqa: N801 - used as a function
-    """A bar on standard error; `with progress_bar(text, quiet) as told` gives told(done, of), or None where quiet."""
-
-    def __init__(self, text: str, quiet: bool) -> None:
-        self.text, self.quiet = text, quiet
-        self.progress: Any = None
-
-    def __enter__(self) -> Callable[[int, int], None] | None:
-        if self.quiet:
-            return None
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self.progress = Progress(*columns, console=Console(stderr=True), transient=True)
-        self.progress.start()
-        task = self.progress.add_task(self.text, total=None)
-        return lambda done, of: self.progress.update(task, completed=done, total=of)
-
-    def __exit__(self, *_: object) -> None:
-        if self.progress is not None:
-            self.progress.stop()

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workbench.cli.console import new_console
+
 if TYPE_CHECKING:
     from workbench.analysis.counterfactual import Counterfactual
     from workbench.analysis.explain import Explanation
@@ -145,13 +147,12 @@ def _show(
     result: Result, chunks: dict[Any, Chunk], told: Explanation, answers: tuple[Counterfactual, ...],
     effects: tuple[Effect, ...], first: int,
 ) -> None:  # fmt: skip
-    from rich.console import Console
     from rich.text import Text
 
     from workbench.reporting import words
     from workbench.text import visible
 
-    console = Console(highlight=False)
+    console = new_console()
 
     def name(point_id: Any) -> str:
         chunk = chunks.get(point_id)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workbench.cli.console import new_console
 from workbench.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def _readers(as_json: Annotated[bool, typer.Option("--json", help="As JSON and n
     if as_json:
         print(json.dumps(known))
         return
-    console = _console()
+    console = new_console()
     for reader in known:
         console.print(f"[bold]{reader['name']}[/bold]  {reader['law']}", highlight=False)
         console.print("  " + ", ".join(f"{n}={d or '…'}" for n, d in reader["parameters"].items()), style="dim", markup=False)
@@ -140,19 +141,13 @@ def plain_manifest(manifest: Manifest) -> dict[str, Any]:
     return plain
 
 
-def _console() -> Console:
-    from rich.console import Console
-
-    return Console()
-
-
 def summary(manifest: Manifest, said: str, warnings: Sequence[str]) -> None:
     """What became of a collection, what it holds now, and the first warnings of what was read."""
     from rich.text import Text
 
     from workbench.text import visible
 
-    console = _console()
+    console = new_console()
     _show(console, manifest, said)
     for warning in warnings[:WARNINGS_SHOWN]:
         console.print(Text("warning: ", style="yellow").append(visible(warning).replace("\n", " "), style="default"))
@@ -167,7 +162,7 @@ def _list(found: list[Listed]) -> None:
     from workbench.stores.home import UNFINISHED
     from workbench.text import visible
 
-    console = _console()
+    console = new_console()
     if not found:
         console.print(f"No collection in {home()}. Load one: workbench load SOURCE --as NAME", markup=False)
     for c in found:

@@ -6,10 +6,10 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from workbench.cli.console import new_console
+
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from rich.console import Console
 
     from workbench.matching.load import LoadReport
     from workbench.matching.schema import LibraryError
@@ -75,9 +75,3 @@ def visible(text: str) -> str:
     from workbench.text import visible
 
     return visible(text)
-
-
-def new_console() -> Console:
-    from rich.console import Console
-
-    return Console(soft_wrap=True, highlight=False)

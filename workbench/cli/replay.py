@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workbench.cli.compare import AsJson, Out, Quiet, progress_bar, wide_console
+from workbench.cli.compare import AsJson, Out, Quiet
+from workbench.cli.console import new_console, progress_bar
 from workbench.cli.targets import directory_to_write
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _show(replayed: Replayed) -> None:
     from workbench.reporting.replay_page import came_and_left, sentence
     from workbench.text import counted, visible
 
-    console = wide_console()
+    console = new_console()
     console.print(Text(f"{counted(replayed.log.rows, 'row')}, {counted(len(replayed.log.queries), 'distinct query', 'distinct queries')}, on {replayed.collection}", style="bold"))
     for c in replayed.costs:
         if c["p50_ms"] is not None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workbench.cli.console import new_console
+
 if TYPE_CHECKING:
     from workbench.sources.replica.spec import Incident
 
@@ -93,13 +95,12 @@ def _show(
 
 
 def _print(incident: Incident) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     from workbench.text import visible
 
-    console = Console()
+    console = new_console()
     console.print(Text(visible(incident.name), style="bold"), Text(visible(incident.about)))
     target = incident.target
     facts = [

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from workbench.cli.console import new_console
 from workbench.cli.targets import directory_to_write
 from workbench.errors import BadParameter, WorkbenchError
 
@@ -119,7 +120,6 @@ def _split(texts: list[str]) -> dict[str, str]:
 
 
 def _print(report: Report) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -140,7 +140,7 @@ def _print(report: Report) -> None:
     for row in report.ledger.rows:
         verdict = Text(row.verdict or NO_VERDICT, style=f"bold {verdict_colour(row.verdict)}")
         table.add_row(row.id, verdict, Text(_visible(row.statement)), Text(_visible(row.note)))
-    console = Console()
+    console = new_console()
     console.print(table)
     console.print(Text(f"\n{report.ledger}"))
     page = report.directory / "index.html"

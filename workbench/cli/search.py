@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from workbench.cli.console import new_console
+
 EXCERPT_CHARACTERS = 160
 """Of a row's text, in the table of results."""
 
@@ -38,7 +40,6 @@ def _search(
     as_json: Annotated[bool, typer.Option("--json", help="The whole result as JSON.")] = False,
 ) -> None:
     """Search a collection with a published variant and see per-list ranks and what each limit dropped."""
-    from rich.console import Console
 
     from workbench.cli.load import say_waiting
     from workbench.retrieval.search import open_collection
@@ -56,7 +57,7 @@ def _search(
         print(json.dumps({**plain(result), "waiting": as_plain(waiting)}, ensure_ascii=True))
         return
     _show(result, trace)
-    say_waiting(Console(), name, waiting)
+    say_waiting(new_console(), name, waiting)
 
 
 def plain(result: Any) -> dict[str, Any]:
@@ -72,13 +73,12 @@ def plain(result: Any) -> dict[str, Any]:
 
 
 def _show(result: Any, trace: bool) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     from workbench.text import excerpt, visible
 
-    console = Console()
+    console = new_console()
     table = Table(box=None, pad_edge=False, header_style="bold")
     for header, justify in (("#", "right"), ("score", "right"), ("lists", "left"), ("id", "left"), ("title and text", "left")):
         table.add_column(header, justify=justify, no_wrap=header != "title and text")  # type: ignore[arg-type]
@@ -116,7 +116,6 @@ def _show_trace(console: Any, spans: Any) -> None:
 
 def _variants(as_json: Annotated[bool, typer.Option("--json")] = False) -> None:
     """List the registered variants with their law and their plan."""
-    from rich.console import Console
     from rich.text import Text
 
     from workbench.retrieval.variant import known, variant
@@ -124,7 +123,7 @@ def _variants(as_json: Annotated[bool, typer.Option("--json")] = False) -> None:
     if as_json:
         print(json.dumps([{"name": n, "law": law, "plan": variant(n).plan()} for n, law in known().items()]))
         return
-    console = Console()
+    console = new_console()
     for name, law in known().items():
         console.print(Text(name, style="bold"), Text(law))
         console.print(Text(variant(name).plan().split("\n", 1)[1], style="dim"))

@@ -16,9 +16,8 @@ from workbench.cli.compare import (
     Queries,
     Quiet,
     Seed,
-    progress_bar,
-    wide_console,
 )
+from workbench.cli.console import new_console, progress_bar
 from workbench.cli.targets import directory_to_write
 
 
@@ -87,7 +86,7 @@ def _tune(
         return
     from workbench.reporting.tuning_page import sentence
 
-    console = wide_console()
+    console = new_console()
     verdict, figures = sentence(tuned)
     console.print(Text(verdict, style="bold"))
     console.print(Text(f"judged on {len(tuned.judge.judged.queries)}: {visible(figures)}"))

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from workbench.cli.console import new_console
+
 
 def register(app: typer.Typer) -> None:
     """Add the command to the command line."""
@@ -31,7 +33,6 @@ def _update(
     A document is given whole. Its chunks that are as they were keep their ids and vectors, others get new ids above
     every earlier one. Ctrl-C at any moment leaves the collection as it was; the changes then wait for the next update.
     """
-    from rich.console import Console
 
     from workbench.cli.load import plain_manifest, reader_options, say_waiting, summary
     from workbench.stores.update import update
@@ -48,6 +49,6 @@ def _update(
     summary(done.manifest, "unchanged" if not changed else "to be changed" if defer else "updated", done.warnings)
     told = {"added": done.added, "changed": done.changed, "deleted": done.deleted, "unchanged": done.unchanged,
             "not found": len(done.not_found)}  # fmt: skip
-    console = Console(highlight=False)
+    console = new_console()
     console.print("  documents: " + (", ".join(f"{count} {what}" for what, count in told.items() if count) or "none given, none waited"))
     say_waiting(console, name, done.waiting)

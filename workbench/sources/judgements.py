@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from workbench.sources.facets import flat
-from workbench.sources.files import cell_rows, json_rows, missing_columns, suffix_of, text_lines
+from workbench.sources.files import (
+    cell_rows,
+    existing_file,
+    json_rows,
+    missing_columns,
+    suffix_of,
+    text_lines,
+)
 from workbench.sources.source import JudgedQuery, Qrel, SourceError
 from workbench.sources.tally import Tally
 
@@ -15,66 +24,146 @@ from workbench.sources.tally import Tally
 QUERY_ID = ("_id", "id", "query_id", "qid", "queryid")
 QUERY_TEXT = ("text", "query", "question", "title")
 QREL_QUERY = ("query_id", "qid", "query", "queryid", "topic")
-QREL_DOCUMENT = ("corpus_id", "doc_id", "docid", "docno", "document_id", "document", "entity_id", "pid")
+QREL_DOCUMENT = (
+    "corpus_id",
+    "doc_id",
+    "docid",
+    "docno",
+    "document_id",
+    "document",
+    "entity_id",
+    "pid",
+)
 QREL_GRADE = ("score", "grade", "relevance", "rel", "label")
 JSON_SUFFIXES = (".jsonl", ".ndjson")
 
 Row = tuple[int, dict[str, Any]]
 
 
-def read_queries(path: Path) -> tuple[JudgedQuery, ...]:
+def read_queries(location: str | Path) -> tuple[JudgedQuery, ...]:
     """Queries in file order: JSON lines, CSV or TSV with a header, or a TSV of id and text without one.
 
     Raises SourceError for a missing column, an id that is empty or stands twice, and a text that is no text.
     """
+    path = existing_file(location, "the query file")
     lines: dict[str, int] = {}
     queries = []
     for number, row in _table(path, {"id": QUERY_ID, "text": QUERY_TEXT}, ({2: ("id", "text")})):
         where = f"{path}:{number}"
         query_id = _id(row.pop("id"), "query", where)
         if query_id in lines:
-            raise SourceError(f"query {query_id!r} stands twice", where=f"{where} and line {lines[query_id]}")
+            raise SourceError(
+                f"query {query_id!r} stands twice", where=f"{where} and line {lines[query_id]}"
+            )
         lines[query_id] = number
         text = row.pop("text")
         if not isinstance(text, str):
-            raise SourceError(f"query {query_id!r} has a {type(text).__name__} for a text", where=where)
+            raise SourceError(
+                f"query {query_id!r} has a {type(text).__name__} for a text", where=where
+            )
         extra = row.pop("metadata", None)
-        attributes = flat({**row, **extra} if isinstance(extra, Mapping) else {**row, "metadata": extra})
+        attributes = flat(
+            {**row, **extra} if isinstance(extra, Mapping) else {**row, "metadata": extra}
+        )
         queries.append(JudgedQuery(query_id, text, attributes))
     return tuple(queries)
 
 
-def read_qrels(path: Path, warnings: list[str]) -> tuple[Qrel, ...]:
-    """Judgements in file order: columns by name in any order below a header, or without one query, document,
-    grade, or TREC's four. Negative grades are kept and counted; a judgement that stands twice is kept once.
+def read_qrels(location: str | Path, warnings: list[str] | None = None) -> tuple[Qrel, ...]:
+    """Judgements in file order: `.json` is ranx's {query: {document: grade}}, anything else a table with
+    columns by name in any order below a header, or without one query, document, grade, or TREC's four.
 
+    Negative grades are kept, a judgement that stands twice is kept once, and both are counted in `warnings`.
     Raises SourceError for a missing column, a grade that is not a whole number, and two grades for one pair.
     """
+    path = existing_file(location, "the file of judgements")
     negative = Tally("judgements with a negative grade are kept (relevant is a grade above 0)")
     twice = Tally("judgements stand twice and are kept once")
-    columns = {"query": QREL_QUERY, "document": QREL_DOCUMENT, "grade": QREL_GRADE}
-    shapes = {3: ("query", "document", "grade"), 4: ("query", "", "document", "grade")}
     found: dict[tuple[str, str], tuple[int, int]] = {}
-    for number, row in _table(path, columns, shapes):
-        where = f"{path}:{number}"
-        pair = _id(row["query"], "query", where), _id(row["document"], "document", where)
-        grade = _grade(row["grade"], where)
+    for line, where, pair, value in _judgements(path):
+        grade = _grade(value, where)
         if pair in found:
-            earlier, line = found[pair]
+            earlier, first = found[pair]
             if earlier != grade:
-                raise SourceError(f"query {pair[0]!r} and document {pair[1]!r} have the grades {earlier} and {grade}",
-                                  where=f"{where} and line {line}", do="Keep one of them")  # fmt: skip
-            twice.add(f"{pair[0]} {pair[1]} (line {number})")
+                raise SourceError(
+                    f"query {pair[0]!r} and document {pair[1]!r} have the grades {earlier} and {grade}",
+                    where=f"{where} and line {first}",
+                    do="Keep one of them",
+                )
+            twice.add(f"{pair[0]} {pair[1]} (line {line})")
             continue
-        found[pair] = grade, number
+        found[pair] = grade, line
         if grade < 0:
             negative.add(f"{pair[0]} {pair[1]} {grade}")
-    negative.into(warnings)
-    twice.into(warnings)
+    if warnings is not None:
+        negative.into(warnings)
+        twice.into(warnings)
     return tuple(Qrel(query, document, grade) for (query, document), (grade, _) in found.items())
 
 
-def check_queries(queries: Sequence[JudgedQuery], qrels: Sequence[Qrel], warnings: list[str]) -> None:
+def _judgements(path: Path) -> Iterator[tuple[int, str, tuple[str, str], Any]]:
+    """(line, its place in words, (query, document), grade as written); JSON, where no pair repeats, has line 0."""
+    if suffix_of(path) == ".json":
+        for query, grades in read_numbers(path).items():
+            for document, grade in grades.items():
+                where = f"{path}, query {query!r}, document {document!r}"
+                yield 0, where, (query, document), grade
+        return
+    columns = {"query": QREL_QUERY, "document": QREL_DOCUMENT, "grade": QREL_GRADE}
+    shapes = {3: ("query", "document", "grade"), 4: ("query", "", "document", "grade")}
+    for number, row in _table(path, columns, shapes):
+        where = f"{path}:{number}"
+        pair = _id(row["query"], "query", where), _id(row["document"], "document", where)
+        yield number, where, pair, row["grade"]
+
+
+def read_numbers(path: Path) -> dict[str, dict[str, float]]:
+    """The JSON of ranx, {query: {document: number}}, in file order: a run's scores or grades.
+
+    Raises SourceError for anything else, a number that is not finite, and a key that stands twice.
+    """
+    text = "".join(text_lines(path))
+    try:
+        found = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_not_a_number)
+    except json.JSONDecodeError as error:
+        raise SourceError(f"not JSON: {error.msg}", where=f"{path}:{error.lineno}") from None
+    except (ValueError, RecursionError) as error:
+        raise SourceError(f"not JSON: {error}", where=str(path)) from None
+    for query, numbers in _object(found, str(path)).items():
+        where = f"{path}, query {query!r}"
+        for document, value in _object(numbers, where).items():
+            if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+                raise SourceError(
+                    f"{value!r} is not a number", where=f"{where}, document {document!r}"
+                )
+    return found
+
+
+def _object(value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise SourceError(
+            f"a JSON {type(value).__name__} where an object belongs",
+            where=where,
+            do="The file is {query: {document: number}}",
+        )
+    return value
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for key in found if sum(key == k for k, _ in pairs) > 1)
+        raise ValueError(f"the key {twice!r} stands twice in one object")
+    return found
+
+
+def _not_a_number(name: str) -> Any:
+    raise ValueError(f"{name} is not a number")
+
+
+def check_queries(
+    queries: Sequence[JudgedQuery], qrels: Sequence[Qrel], warnings: list[str]
+) -> None:
     """Say which judgements name no known query and which queries have no judgement."""
     known, judged = {q.id for q in queries}, {q.query_id for q in qrels}
     strangers = Tally("judgements name queries that are not there")
@@ -106,7 +195,9 @@ class Documents:
         self._came: set[str] = set()
         self._empty = Tally("documents are empty and are not searched")
 
-    def seen(self, entity_id: str, line: int, empty: bool, part: tuple[str, int] | None = None) -> None:
+    def seen(
+        self, entity_id: str, line: int, empty: bool, part: tuple[str, int] | None = None
+    ) -> None:
         """One row; `part` tells rows of one document apart. Raises SourceError that names both lines of a key
         that stands twice."""
         key = entity_id if part is None else (entity_id, *part)
@@ -158,7 +249,9 @@ def _table(
         raise missing_columns(list(columns), cells, f"{path}:{number}", do)
     for number, cells in rows:
         if len(cells) != len(header):
-            raise SourceError(f"{len(cells)} cells where {len(header)} belong", where=f"{path}:{number}")
+            raise SourceError(
+                f"{len(cells)} cells where {len(header)} belong", where=f"{path}:{number}"
+            )
         yield number, {name: cell for name, cell in zip(header, cells, strict=True) if name}
 
 
@@ -173,7 +266,9 @@ def _cells(path: Path) -> Iterator[tuple[int, list[str]]]:
             yield number, line.split()
 
 
-def _again(first: tuple[int, list[str]], rest: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str]]]:
+def _again(
+    first: tuple[int, list[str]], rest: Iterator[tuple[int, list[str]]]
+) -> Iterator[tuple[int, list[str]]]:
     yield first
     yield from rest
 
@@ -182,13 +277,17 @@ def _spelling(name: str) -> str:
     return name.strip().lower().replace("-", "_").replace(" ", "_")
 
 
-def _match(found: Sequence[str], columns: Mapping[str, Sequence[str]], where: str) -> dict[str, str]:
+def _match(
+    found: Sequence[str], columns: Mapping[str, Sequence[str]], where: str
+) -> dict[str, str]:
     """Found column to our name; the first spelling present wins. Raises SourceError for columns missed."""
     by_spelling = {_spelling(name): name for name in reversed(found)}
     names: dict[str, str] = {}
     missing = []
     for ours, spellings in columns.items():
-        present = [by_spelling[s] for s in spellings if s in by_spelling and by_spelling[s] not in names]
+        present = [
+            by_spelling[s] for s in spellings if s in by_spelling and by_spelling[s] not in names
+        ]
         if present:
             names[present[0]] = ours
         else:
@@ -204,7 +303,9 @@ def _renamed(row: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]
 
 
 def _id(value: Any, what: str, where: str) -> str:
-    text = str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    text = (
+        str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    )
     if not text:
         raise SourceError(f"{value!r} is no {what} id", where=where)
     return text
