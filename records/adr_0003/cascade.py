@@ -9,7 +9,7 @@ from typing import Any
 from records.adr_0003.hard_cases import generate, recorded_calls
 from records.adr_0003.subjects import encoder, filled, generated, where_generated
 from workbench.analysis.run import Run
-from workbench.analysis.verdict import Measured
+from workbench.analysis.verdict import Measured, returns
 from workbench.matching.call_log import read_log
 from workbench.matching.cascade import ask, cascade_of, replay
 from workbench.matching.library import Library
@@ -24,6 +24,12 @@ SERVE_FOR_A_DAY = 0.97
 SCAN_LIMIT = ADR_0003.scan_limit
 
 
+@returns(
+    "answered_by",
+    "every_tier_before_was_asked_and_says_why",
+    "order",
+    "tier_and_score_logged",
+)
 def order_and_log(run: Run) -> Measured:
     """C01: one call that each tier is the first to answer, in the record's order; tier and score of each in the log."""
     recorded = plain("Tell Ada at 2026-11-11T09:58:01Z that the ferry to Oslo is late")
@@ -65,6 +71,7 @@ TURNED = (
 )
 
 
+@returns("counts_repeats", "highest", "lowest", "review", "serve", "turned")
 def dice_and_thresholds(run: Run) -> Measured:
     """C03: the range of the score and the thresholds; and what it cannot see: the order of words, and marks."""
     rng = random.Random(run.seed)
@@ -95,6 +102,13 @@ def dice_and_thresholds(run: Run) -> Measured:
     )  # fmt: skip
 
 
+@returns(
+    "added_from",
+    "changed_from",
+    "one_word_added_to_35",
+    "tolerated_at_0.97",
+    "tolerated_at_1",
+)
 def one_word_of_35(run: Run) -> Measured:
     """C04: Dice of a prompt and itself with one word more, or one word changed; from which length on 0.97 lets it pass."""
 
@@ -121,6 +135,15 @@ ASKED = "what is the weather in Oslo, today"
 TOOL = Tool("weather", "Look at the sky.", "{}")
 
 
+@returns(
+    "a parameter that is not included",
+    "another earlier turn, tail_n = 1",
+    "attachments",
+    "none",
+    "params",
+    "roles",
+    "tools",
+)
 def same_shape(run: Run) -> Measured:
     """C05: the same words with one condition of shape broken at a time: served, sent to review, or no candidate."""
     base = replace(plain(RECORDED, system="Be brief.", model="m"), tools=(TOOL,))
@@ -158,6 +181,12 @@ def same_shape(run: Run) -> Measured:
     )  # fmt: skip
 
 
+@returns(
+    "candidates_with_the_rule",
+    "of_pairs",
+    "pairs_over_the_review_floor_without",
+    "share_without",
+)
 def same_speakers(run: Run) -> Measured:
     """C06: short prompts beside longer conversations that contain them, under one system text: with and without the rule."""
     made = [c for c in generated(run).recorded if len(c.request.system) > 500]
@@ -190,6 +219,14 @@ def _continued(request: RecordedRequest) -> RecordedRequest:
     return replace(request, messages=(*request.messages, *more))
 
 
+@returns(
+    "best_score_alike",
+    "fts5_finds_entry_5000",
+    "fts5_finds_entry_5001",
+    "scan_finds_entry_5000",
+    "scan_finds_entry_5001",
+    "served_alike",
+)
 def scan_and_fts5(run: Run) -> Measured:
     """C08: the two indexes on the same calls; and what entry 5,001 loses."""
     made = generated(run)

@@ -13,7 +13,7 @@ from records.adr_0003.hard_cases import long_texts, recorded_calls
 from records.adr_0003.subjects import KEY, encoder, filled, on_disk
 from records.subjects import size_of
 from workbench.analysis.run import Run
-from workbench.analysis.verdict import Measured
+from workbench.analysis.verdict import Measured, returns
 from workbench.matching.cascade import ask
 from workbench.matching.lexical import Fts5Index
 from workbench.matching.library import Library
@@ -47,6 +47,15 @@ class Counting:
         return rows
 
 
+@returns(
+    "bytes_per_dimension",
+    "embedded",
+    "paraphrase",
+    "review",
+    "serve_is_off",
+    "switched_on_by_default",
+    "tokens",
+)
 def what_is_embedded(run: Run) -> Measured:
     """C09: which text, how much of it, how it is stored, which thresholds, and that it goes to review and is not served."""
     model = encoder(run)
@@ -74,6 +83,15 @@ def what_is_embedded(run: Run) -> Measured:
     )  # fmt: skip
 
 
+@returns(
+    "median_ms",
+    "model_share",
+    "p95_over_p50",
+    "p95_over_p50_of_the_model_alone",
+    "search_over_model_by_entries",
+    "search_share_at_1000",
+    "total_over_model_alone",
+)
 def cost_of_a_miss(run: Run) -> Measured:
     """C10: a miss at 1,000 entries and 128 tokens: the model's share of it, its spread, and the share of the search."""
     model = Counting(encoder(run))
@@ -138,6 +156,7 @@ def _search_seconds(run: Run, entries: int, repeats: int = 41) -> float:
     return median(_timed(partial(matrix.nearest, rows[i], "user", 10))[1] for i in range(repeats))
 
 
+@returns("beside_over_in_turn", "in_turn_ms", "word_search_ms")
 def encoding_beside_the_word_search(run: Run) -> Measured:
     """C11: a miss with the text encoded while the words are searched, over one with the two in turn."""
     model = encoder(run)
@@ -172,6 +191,14 @@ def encoding_beside_the_word_search(run: Run) -> Measured:
     )  # fmt: skip
 
 
+@returns(
+    "failing_model",
+    "failure_logged",
+    "hits",
+    "model_calls_on_hits",
+    "served_before_its_vector",
+    "write_returned_before_its_vector",
+)
 def off_the_hit_path(run: Run) -> Measured:
     """C12: model calls on hits of every tier before embedding, a write before its vector, a failing model."""
     model = Counting(encoder(run))

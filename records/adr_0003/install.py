@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from workbench.analysis.run import Run
-from workbench.analysis.verdict import Measured
+from workbench.analysis.verdict import Measured, returns
 
 MEGABYTE = 1_000_000
 
@@ -54,6 +54,14 @@ def _elsewhere(code: str, **environment: str) -> str:
         ).stdout
 
 
+@returns(
+    "connections_tried_offline",
+    "names_the_package",
+    "says_why",
+    "serves_without_the_packages",
+    "without_the_model",
+    "without_the_packages",
+)
 def refused_without_the_model(run: Run) -> Measured:
     """C13: switched on in a fresh process where the model is not on the machine, and where the packages are not."""
     model = _elsewhere(_OPEN, WORKBENCH_MODEL="BAAI/bge-base-en-v1.5", WORKBENCH_FETCH="false")
@@ -67,6 +75,12 @@ def refused_without_the_model(run: Run) -> Measured:
     )  # fmt: skip
 
 
+@returns(
+    "default_install_contains_neither",
+    "libraries_mb",
+    "matching_serves_without_them",
+    "model_mb",
+)
 def weight(run: Run) -> Measured:
     """C16: megabytes of the embedding packages with what they need, and of the model file, as installed here."""
     from workbench.stores.model_files import PACKAGED_EMBEDDER, locate_packaged

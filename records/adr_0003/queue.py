@@ -13,7 +13,7 @@ from records.adr_0003.subjects import KEY, generated, where_generated
 from records.adr_0003.sweep import interval
 from records.subjects import size_of
 from workbench.analysis.run import Run
-from workbench.analysis.verdict import Measured
+from workbench.analysis.verdict import Measured, returns
 from workbench.matching.cascade import ask
 from workbench.matching.library import Library
 from workbench.matching.queue import Candidate, approve, candidates, reject
@@ -93,6 +93,10 @@ class Walk:
         self.broken["a rejection is kept"] += kept != self.rejected
 
 
+@returns(
+    {"broken": ["a rejected pair is never served again", "a rejection is kept", "an answered request closes its own", "approval closes the others", "approval writes the alias", "at most 3 a request", "never a pair twice"]},
+    "events",
+)
 def promises(run: Run) -> Measured:
     """C07: thousands of random calls, recordings and decisions over few similar requests; which promise broke, how often."""
     steps, broken, did = STEPS[size_of(run)], Counter(), Counter()
@@ -111,6 +115,14 @@ def promises(run: Run) -> Measured:
 CHECKPOINTS = 8
 
 
+@returns(
+    "approvals",
+    "decisions",
+    "hit_rate_after",
+    "hit_rate_before",
+    "lost_until_approved",
+    "still_missed",
+)
 def approvals_buy_hits(run: Run) -> Measured:
     """C17: hits of the new calls before any approval and after each eighth of a reviewer's decisions, by the truth."""
     made = generated(run)

@@ -26,7 +26,7 @@ from records.adr_0003.sweep import (
 )  # fmt: skip
 from records.subjects import full_size
 from workbench.analysis.run import Run
-from workbench.analysis.verdict import Measured
+from workbench.analysis.verdict import Measured, returns
 from workbench.matching.lexical import Fts5Index
 from workbench.matching.library import Library
 from workbench.matching.request import Message, Part
@@ -40,6 +40,7 @@ GATED = (Rule(gates=MatchingSettings().gates),)
 NEAR_ZERO = 0.01
 
 
+@returns("bm25_at_2", "bm25_at_largest", "dice_changes", "grows_with_every_size")
 def bm25_by_size(run: Run) -> Measured:
     """C02: one pair's raw BM25 (the index's own score) and its Dice, in libraries of 2 to 10,000 entries."""
     sizes = SIZES if full_size(run) else SIZES[:-1]
@@ -74,6 +75,21 @@ def bm25_by_size(run: Run) -> Measured:
     )  # fmt: skip
 
 
+@returns(
+    "identifier",
+    "name",
+    "negated",
+    "number",
+    "operator",
+    "params",
+    "reordered",
+    "reversed",
+    "right_hits",
+    "right_hits_with_gates",
+    "system",
+    "tools",
+    "with_gates_served_wrong",
+)
 def hard_negatives(run: Run) -> Measured:
     """C15: how many of each kind of changed question the record's settings serve wrong, and this workbench's default."""
     at = generated_replay(run)
@@ -127,6 +143,12 @@ def _examples(at: Replay, each: int = 2) -> list[dict[str, Any]]:
     return shown
 
 
+@returns(
+    "at_the_defaults",
+    "clean_threshold",
+    "clean_threshold_with_gates",
+    "served_wrong_at_the_defaults",
+)
 def tuning(run: Run) -> Measured:
     """C14: both thresholds, the tiers, the likenesses and the gates swept over generated and real recorded calls."""
     real, absent = real_replays(run)

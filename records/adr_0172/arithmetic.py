@@ -7,7 +7,7 @@ from itertools import combinations
 from math import log, log10
 
 from workbench.analysis.run import Run
-from workbench.analysis.verdict import INCONCLUSIVE, Measured
+from workbench.analysis.verdict import INCONCLUSIVE, Measured, returns
 from workbench.bm25 import idf, relative_length_for
 
 N = 384_885
@@ -19,6 +19,13 @@ RRF_K = 60
 PAPER = "arithmetic on the record's own figures"
 
 
+@returns(
+    "best_returned_length_in_averages",
+    "idf_sum_base_10",
+    "idf_sum_natural",
+    "ln_n_over_df",
+    "target_length_in_averages",
+)
 def lexical_scores(run: Run) -> Measured:
     """A03: no plain IDF sum gives 11.65; BM25 gives it and 4.73 at plausible lengths. A reading, not a proof."""
     target = {
@@ -47,6 +54,12 @@ def lexical_scores(run: Run) -> Measured:
     )  # fmt: skip
 
 
+@returns(
+    "first_in_one_list",
+    "last_rank_in_both_that_beats_it",
+    "nearest_pair",
+    "rank_pairs_that_round_to_0.0199",
+)
 def fusion_arithmetic(run: Run) -> Measured:
     """A06: which ranks in two lists beat a single first place, and which rank pairs round to 0.0199."""
     single = Fraction(1, RRF_K + 1)

@@ -8,7 +8,7 @@ from typing import Any
 from records.adr_0172.incident import TITLE
 from records.subjects import Incident, incident, size_of
 from workbench.analysis.run import Run
-from workbench.analysis.verdict import Measured
+from workbench.analysis.verdict import Measured, returns
 from workbench.bm25 import K1, B, idf
 from workbench.retrieval.channels import SEMANTIC_LIMIT
 from workbench.retrieval.fusions import rrf
@@ -24,6 +24,12 @@ SPARSE_SIZES = {"full": 20_000, "small": 5_000, "tiny": 5_000}
 """Memories of the replica that carries sparse vectors too, by the run's size."""
 
 
+@returns(
+    "plain_bm25_keeps_the_title_first_eight",
+    "rank",
+    "sparse_rank",
+    "title_lost_from_length",
+)
 def first_condition(run: Run) -> Measured:
     """A20: what BM25 in place of candidate order and third list does to the incident, and from which length on."""
     at, sparse_size = incident(run), SPARSE_SIZES[size_of(run)]
@@ -32,7 +38,7 @@ def first_condition(run: Run) -> Measured:
     lost = {kind: next((r["length"] for r in rows if r["scoring"] == kind and not r["found"]), None) for kind in ("plain", "fields")}
     sparse = sparse_ranks(run, sparse_size)
     return Measured(
-        {"rank": ranks, f"sparse_rank_at_{sparse_size}": sparse, "plain_bm25_keeps_the_title_first_eight": (ranks["bm25_ranking"] or 10**9) <= FIRST,
+        {"rank": ranks, "sparse_rank": sparse, "plain_bm25_keeps_the_title_first_eight": (ranks["bm25_ranking"] or 10**9) <= FIRST,
          "title_lost_from_length": lost},
         at.where,
         "Lengths are in average lengths of the replica; the target's score is computed at each length against the "

@@ -10,7 +10,7 @@ from records.adr_0172.arithmetic import counts_share_on_paper
 from records.adr_0172.incident import SECOND, TITLE
 from records.subjects import Incident, incident
 from workbench.analysis.run import Run
-from workbench.analysis.verdict import Measured
+from workbench.analysis.verdict import Measured, returns
 from workbench.retrieval.variant import variant
 from workbench.types import Query, Result
 
@@ -19,6 +19,7 @@ CAPS = tuple(64 * 2**i for i in range(11))
 FOUND_AT_LEAST = 0.95
 
 
+@returns({"after_over_before": ["notes", "title"]}, "median_ms", "share_of_counts")
 def time_before_and_after(run: Run) -> Measured:
     """A11: seconds of a search after over before, interleaved in one run, and the share of the counts in it."""
     at = incident(run)
@@ -43,6 +44,12 @@ def time_before_and_after(run: Run) -> Measured:
     )  # fmt: skip
 
 
+@returns(
+    "bytes_at_that_cap_over_bytes_at_256",
+    "commonest_term",
+    "found_from_cap",
+    "points_with_any_term",
+)
 def cap_sweep(run: Run) -> Measured:
     """A12: with which cap ADR 0005's order reaches the meeting, and the payload read at each cap."""
     at = incident(run)
@@ -66,6 +73,7 @@ def cap_sweep(run: Run) -> Measured:
     )  # fmt: skip
 
 
+@returns("embedded", "record", "record_share_high")
 def counts_share(run: Run) -> Measured:
     """A21: the share of the counts on the record's figures, and in the embedded engine: exact, approximate, fewer."""
     at = incident(run)
@@ -84,6 +92,7 @@ def counts_share(run: Run) -> Measured:
     )  # fmt: skip
 
 
+@returns("found_at_full_size", "lost_for_half_from", "still_safe_to")
 def size_curve(run: Run) -> Measured:
     """A23: from which collection size on the cap of 256 loses the meeting, exactly, for random smaller collections."""
     from scipy.stats import hypergeom

@@ -7,7 +7,7 @@ from typing import Any
 from records.adr_0172.spread import SEED_SIZE, seed_range
 from records.subjects import Incident, full_size, incident
 from workbench.analysis.run import Run
-from workbench.analysis.verdict import NOT_MEASURABLE, Measured
+from workbench.analysis.verdict import NOT_MEASURABLE, Measured, returns
 from workbench.types import Query, Result
 
 TITLE, SECOND = "title", "notes"
@@ -17,6 +17,7 @@ DEEP = 50
 """The record looked at the first 50."""
 
 
+@returns("memories", "qdrant_counts_agree", "terms")
 def collection_counts(run: Run) -> Measured:
     """A01: the replica's size and the exact counts of the five terms, in DuckDB and in Qdrant."""
     at = incident(run)
@@ -30,6 +31,7 @@ def collection_counts(run: Run) -> Measured:
     return Measured(value, at.where, f"terms in the order {', '.join(terms)}")
 
 
+@returns("candidates", "first_eight_from_another_project", "target_among_candidates")
 def first_by_id(run: Run) -> Measured:
     """A02: ADR 0005's candidates do not hold the meeting, and its first eight come from other projects."""
     at = incident(run)
@@ -44,6 +46,7 @@ def first_by_id(run: Run) -> Measured:
     )  # fmt: skip
 
 
+@returns("in_semantic_256", "true")
 def semantic_absence(run: Run) -> Measured:
     """A04: the semantic channel does not hold the meeting among its 256; its true rank by an exact query."""
     at = incident(run)
@@ -63,6 +66,7 @@ def semantic_absence(run: Run) -> Measured:
     )
 
 
+@returns("eighth_score", "lexical_rank", "over_seeds", "rank")
 def two_lists_rank(run: Run) -> Measured:
     """A05: with the candidates fixed and two lists the meeting is found and stays outside the first eight."""
     at = incident(run)
@@ -82,6 +86,7 @@ def two_lists_rank(run: Run) -> Measured:
     )  # fmt: skip
 
 
+@returns("in_semantic_list", "rank", "score")
 def three_lists_rank(run: Run) -> Measured:
     """A07: with all three lists the meeting is first, with the score of two first places."""
     at = incident(run)
@@ -94,6 +99,7 @@ def three_lists_rank(run: Run) -> Measured:
     )  # fmt: skip
 
 
+@returns("in_first_50", "rank")
 def absent_before(run: Run) -> Measured:
     """A08: before, the meeting was absent from the first 50."""
     at = incident(run)
@@ -102,6 +108,7 @@ def absent_before(run: Run) -> Measured:
     return Measured({"in_first_50": rank is not None and rank <= DEEP, "rank": rank}, at.where)
 
 
+@returns("in_first_50_before", "over_seeds", "rank", "rows_in_verbatim_list", "spellings_agree")
 def second_query(run: Run) -> Measured:
     """A09: terms without the phrase find the meeting by the lexical list alone; no third list takes part."""
     at = incident(run)
@@ -122,6 +129,11 @@ def second_query(run: Run) -> Measured:
     )  # fmt: skip
 
 
+@returns(
+    {"1 term": ["counts", "payload_bytes", "scrolls"]},
+    {"2 terms": ["counts", "payload_bytes", "scrolls"]},
+    {"5 terms": ["counts", "payload_bytes", "scrolls"]},
+)
 def engine_calls(run: Run) -> Measured:
     """A10: scrolls, exact counts and payload bytes of a hybrid search with 1, 2 and 5 terms, before and after."""
     at = incident(run)

@@ -11,7 +11,7 @@ from workbench.analysis.comparison import Comparison, compare
 from workbench.analysis.judged import Judged, judge
 from workbench.analysis.run import Run
 from workbench.analysis.runs import VariantRuns, run_variants
-from workbench.analysis.verdict import NOT_MEASURABLE, Measured
+from workbench.analysis.verdict import NOT_MEASURABLE, Measured, returns
 from workbench.retrieval.fusions import single
 from workbench.retrieval.policies import CANDIDATE_CAP
 from workbench.retrieval.search import Collection
@@ -107,11 +107,22 @@ def _trial(run: Run, name: str, collection: Collection, judged_set: Judged) -> T
     return Trial(name, collection, judged_set, run_variants(collection, judged_set.queries, with_single_lists()), run.seed)
 
 
+@returns("first_pages_that_differ_from_two_lists", "reorders_ordinary_questions")
 def third_list_of_all_terms(run: Run) -> Measured:
     """A13: a third list of all-terms points, on titles and on questions: how often it reorders, what it gains."""
     return _alternative(run, "third_list_all_terms", "reorders_ordinary_questions")
 
 
+@returns(
+    "best_semantic_answer_adr_0172",
+    "best_semantic_answer_outright",
+    "every_verbatim_row_above_the_best_semantic_answer",
+    "first_pages_that_differ_from_two_lists",
+    "phrase",
+    "reorders_ordinary_questions",
+    "verbatim_rows",
+    "verbatim_rows_above_it",
+)
 def verbatim_first_outright(run: Run) -> Measured:
     """A14: verbatim matches first, outright: a short common phrase on the incident, and real questions and titles."""
     phrase = common_phrase(incident(run))

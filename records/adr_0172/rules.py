@@ -7,7 +7,7 @@ from typing import Any
 from records.adr_0172.incident import TITLE
 from records.subjects import Incident, incident
 from workbench.analysis.run import Run
-from workbench.analysis.verdict import Measured
+from workbench.analysis.verdict import Measured, returns
 from workbench.retrieval.fusions import rrf
 from workbench.retrieval.variant import variant
 from workbench.types import Query, Ranking
@@ -18,6 +18,7 @@ STORAGE_TEST_CAP = 8
 FIRST = 8
 
 
+@returns("fusion_after", "fusion_before", "storage_after", "storage_before")
 def storage_and_fusion_test(run: Run) -> Measured:
     """A17: the record's two tests, run on both variants: they fail before and pass after."""
     at = incident(run, "adr-0172-small")
@@ -43,6 +44,7 @@ def _fusion_test() -> dict[str, bool]:
     return {"fusion_before": 0 in before.ids[:FIRST], "fusion_after": 0 in after.ids[:FIRST]}
 
 
+@returns("more_hold_every_term_than_the_cap", "target_among_candidates")
 def all_common(run: Run) -> Measured:
     """A18: more points hold every term than the cap reads, and the meeting is last among them by id: it is lost."""
     at = incident(run, "adr-0172-all-common")
@@ -56,6 +58,7 @@ def all_common(run: Run) -> Measured:
     )  # fmt: skip
 
 
+@returns("rankings_equal", "rows_in_third_lists")
 def single_term(run: Run) -> Measured:
     """A19: a query of one term has no third list, so two lists and three give the same ranking."""
     at = incident(run)
@@ -69,6 +72,7 @@ def single_term(run: Run) -> Measured:
     return Measured({"rankings_equal": all(same.values()), "rows_in_third_lists": third}, at.where, f"terms: {', '.join(terms)}")
 
 
+@returns("all_hold", "checked")
 def meaning_kept(run: Run) -> Measured:
     """A24: semantic mode is the same; lexical mode differs by the candidate order alone; filters and scores mean the same."""
     at = incident(run)

@@ -59,7 +59,7 @@ def test_the_sentence_names_what_can_have_done_it_and_no_more(row, header, told)
 
 
 def test_a_clock_alone_changes_nothing():
-    timed = [ledger(replace(ROW, measured=m, timing=True)) for m in (0.1, 0.2)]
+    timed = [ledger(replace(ROW, measured=m, timing=("",))) for m in (0.1, 0.2)]
     found = compare(*timed)
     assert sentence(found) == "nothing changed" and [leaf.timing for leaf in leaves(found)] == [True]
 

@@ -227,3 +227,88 @@ def test_in_a_launched_run_a_name_stands_once(project, monkeypatch):
 def test_a_row_that_was_not_measured_is_no_row(run):
     with pytest.raises(NoVerdict, match="M01 was not measured"):
         run.row("M01")
+
+
+DECLARED = """
+from workbench.analysis.verdict import Measured, returns
+
+@returns("rank", "score")
+def found(run):
+    return Measured({"rank": 3, "score": 0.5}, "here")
+
+def undeclared(run):
+    return Measured({"rank": 3}, "here")
+"""
+CLAIM = """
+title = "Declared"
+text = "t"
+notebook = "notebooks/plain.ipynb"
+
+[[claims]]
+id = "D01"
+statement = "s"
+kind = "behaviour"
+measure = "declared_measures:found"
+"""
+
+
+def declared(project, monkeypatch, claim):
+    monkeypatch.delitem(sys.modules, "declared_measures", raising=False)
+    (project / "declared_measures.py").write_text(DECLARED)
+    (project / "records" / "made_up" / "record.toml").write_text(CLAIM + claim)
+
+
+@pytest.mark.parametrize("claim", ["expected = { rnak = 3 }", 'expected = { rank = 3 }\nif_differs = "It is {rnak}th."'])
+def test_a_misspelt_key_is_found_before_the_run(project, monkeypatch, claim):
+    declared(project, monkeypatch, claim)
+    with pytest.raises(BadRecord, match="'rnak', which is not measured; there are rank, score.*D01"):
+        open_run("made-up")
+
+
+def test_an_undeclared_misspelt_key_lists_what_was_measured(project, monkeypatch):
+    declared(project, monkeypatch, "expected = { rnak = 3 }")
+    file = project / "records" / "made_up" / "record.toml"
+    file.write_text(file.read_text().replace(":found", ":undeclared"))
+    row = open_run("made-up", out=project / "out").measure("D01")
+    assert row.verdict is None and "not measured: rnak" in row.note and "Measured were: rank" in row.note
+
+
+def test_a_difference_is_explained_with_the_measured_value(project, monkeypatch):
+    declared(project, monkeypatch, 'expected = { rank = 1 }\nif_differs = "It is {rank}rd, still on the page."')
+    assert open_run("made-up", out=project / "out").measure("D01").explanation == "It is 3rd, still on the page."
+
+
+def test_evidence_is_declared_and_not_measurable_replaces_it(project, monkeypatch):
+    declared(project, monkeypatch, 'expected = { rank = 3 }\nevidence = "on paper"')
+    assert open_run("made-up", out=project / "out").measure("D01").evidence == "on paper"
+    file = project / "records" / "made_up" / "record.toml"
+    file.write_text(file.read_text().replace('"behaviour"', '"production"'))
+    assert open_run("made-up", out=project / "out").measure("D01").evidence == "not measurable here"
+
+
+def test_a_key_that_needs_the_full_size_is_open_in_a_reduced_run(project, monkeypatch):
+    declared(project, monkeypatch, 'expected = { rank = 1, score = 0.5 }\nneeds_full = ["rank"]')
+    verdicts = [open_run("made-up", out=project / "out", size=s).measure("D01").verdict for s in ("full", "small")]
+    assert verdicts == ["DIFFERS", "INCONCLUSIVE"]
+
+
+def test_a_superseded_claim_needs_no_measure_and_fails_no_build(project, monkeypatch):
+    declared(project, monkeypatch, 'expected = { rnak = 3 }\nsuperseded = "adr-0200"')
+    run = open_run("made-up", out=project / "out")
+    row = run.measure("D01")
+    assert row.verdict is None and row.shown == "SUPERSEDED" and run.ledger().whole
+
+
+@pytest.mark.parametrize(
+    ("claim", "fault"),
+    [
+        ('expected = 1\nevidence = "seen"', "unknown evidence 'seen'"),
+        ('expected = { a = 1 }\nneeds_full = ["b"]', "'needs_full' must be a list of keys of 'expected'"),
+        ('expected = { a = 1 }\nindependent = ["a"]', "'independent' belongs to evidence"),
+        ('expected = 1\nif_differs = "{"', "'if_differs' is no format text"),
+    ],
+)  # fmt: skip
+def test_a_wrong_key_of_a_claim_is_refused_by_name(project, monkeypatch, claim, fault):
+    declared(project, monkeypatch, claim)
+    with pytest.raises(BadRecord, match=fault):
+        open_run("made-up")

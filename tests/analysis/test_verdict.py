@@ -8,14 +8,18 @@ from workbench.analysis.canonical import NotJson
 from workbench.analysis.verdict import (
     DIFFERS,
     HOLDS,
+    INCONCLUSIVE,
     KINDS,
     NOT_MEASURABLE,
     VERDICTS,
     Measured,
     NoVerdict,
+    covers,
     differences,
     judge,
     kinds_of,
+    returns,
+    unknown_keys,
 )
 
 WHERE = "here"
@@ -108,13 +112,13 @@ def test_a_key_that_was_not_measured_gives_no_verdict_and_is_never_absent():
 
 
 def test_a_list_of_another_length_differs_and_says_how_long_it_is():
-    _, note = judge("behaviour", [1, 2], 0, Measured([1, 2, 3], WHERE))
+    _, note, _ = judge("behaviour", [1, 2], 0, Measured([1, 2, 3], WHERE))
     assert verdict([1, 2], [1, 2, 3]) == DIFFERS
     assert "2 values" in note and "3 [1, 2, 3]" in note
 
 
 def test_absence_differs_from_a_rank_and_says_so():
-    chosen, note = judge("behaviour", {"rank": 25}, 0, Measured({"rank": None}, WHERE))
+    chosen, note, _ = judge("behaviour", {"rank": 25}, 0, Measured({"rank": None}, WHERE))
     assert (chosen, note) == (DIFFERS, "rank: expected 25, measured absent")
 
 
@@ -140,7 +144,7 @@ def test_nothing_measured_never_holds(expected):
 @given(VALUES, VALUES)
 def test_a_production_claim_never_holds_here(expected, measured):
     try:
-        chosen, note = judge("production", expected, 0, Measured(measured, WHERE))
+        chosen, note, _ = judge("production", expected, 0, Measured(measured, WHERE))
     except NoVerdict:
         return
     assert chosen == NOT_MEASURABLE
@@ -153,9 +157,9 @@ def test_a_measure_cannot_state_that_its_claim_holds():
 
 
 @pytest.mark.parametrize("stated", [v for v in VERDICTS if v != HOLDS])
-def test_a_stated_verdict_stands_and_needs_a_note(stated):
-    assert judge("arith", 1, 0, Measured(1, WHERE, "because", stated)) == (stated, "because")
-    assert judge("arith", 1, 0, Measured(None, WHERE, "because", stated)) == (stated, "because")
+def test_a_stated_verdict_counts_where_values_agree(stated):
+    assert judge("arith", 1, 0, Measured(1, WHERE, "because", stated)) [:2] == (stated, "because")
+    assert judge("arith", 1, 0, Measured(None, WHERE, "because", stated)) [:2] == (stated, "because")
     with pytest.raises(NoVerdict, match="without a note"):
         Measured(1, WHERE, " ", stated)
 
@@ -185,10 +189,64 @@ def test_a_measured_value_is_json_or_refused(value):
 
 
 def test_a_long_value_is_quoted_short_in_a_note():
-    _, note = judge("behaviour", "short", 0, Measured("x" * 1_000_000, WHERE, verdict=None))
+    _, note, _ = judge("behaviour", "short", 0, Measured("x" * 1_000_000, WHERE, verdict=None))
     assert len(note) < 200 and "1,000,000 characters" in note
 
 
 def test_the_measures_own_note_stands_before_what_differs():
-    _, note = judge("count", 1, 0, Measured(2, WHERE, "Counted twice"))
+    _, note, _ = judge("count", 1, 0, Measured(2, WHERE, "Counted twice"))
     assert note == "Counted twice. expected 1, measured 2"
+
+
+@pytest.mark.parametrize("stated", [INCONCLUSIVE, NOT_MEASURABLE])
+def test_a_stated_verdict_never_hides_a_difference(stated):
+    value = {"sum": 3}
+    assert judge("arith", {"sum": 3, "rest": 1}, 0, Measured(value, WHERE, "why", stated))[0] == stated
+    assert judge("arith", {"sum": 4, "rest": 1}, 0, Measured(value, WHERE, "why", stated))[0] == DIFFERS
+
+
+def test_what_needs_the_full_size_is_inconclusive_and_the_rest_differs():
+    expected, value = {"memories": 9, "agree": True}, {"memories": 5, "agree": True}
+    small = judge("count", expected, 0, Measured(value, WHERE), open_here=["memories"])
+    assert small.verdict == INCONCLUSIVE and "A run of full size decides memories" in small.note
+    off = judge("count", expected, 0, Measured(value | {"agree": False}, WHERE), open_here=["memories"])
+    assert off.verdict == DIFFERS
+    assert judge("count", 9, 0, Measured(5, WHERE), open_here=[""]).verdict == INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("value", "cause"),
+    [
+        ({"ms": 9, "ratio": 1, "mb": 1, "n": 1}, "duration"), ({"ms": 1, "ratio": 9, "mb": 1, "n": 1}, "duration"),
+        ({"ms": 1, "ratio": 1, "mb": 9, "n": 1}, "install"), ({"ms": 9, "ratio": 1, "mb": 1, "n": 9}, ""),
+    ],
+)  # fmt: skip
+def test_a_difference_names_its_cause_only_if_nothing_else_differs(value, cause):
+    found = Measured(value, WHERE, timing=["ms"], timing_ratios=["ratio"], install=["mb"])
+    assert judge("ratio", dict.fromkeys(value, 1), 0, found).cause == cause
+
+
+def test_parts_that_a_replica_was_not_fitted_to_are_judged_apart():
+    found = judge("behaviour", {"rank": 25, "score": 2}, 0, Measured({"rank": 9, "score": 2}, WHERE), independent=["score"])
+    assert found.verdict == DIFFERS and "Independent of the fit: score as expected" in found.note
+
+
+@pytest.mark.parametrize(
+    ("patterns", "path", "held"),
+    [([""], "a.b", True), (["a"], "a.b", True), (["a.b"], "a", False), (["*.ms"], "x.ms", True), (["*.ms"], "x.n", False),
+     (["ms"], "ms2", False), ([], "a", False)],
+)  # fmt: skip
+def test_a_pattern_covers_its_path_and_what_is_below(patterns, path, held):
+    assert covers(patterns, path) == held
+
+
+def test_a_declared_shape_names_unknown_keys_and_those_there_are():
+    @returns("rank", {"seconds": ["before", "after"]})
+    def measure(run):
+        return Measured(1, WHERE)
+
+    assert list(unknown_keys({"rank": {"at_most": 3}, "seconds": {"before": 1}}, measure.keys)) == []
+    (deep,) = unknown_keys({"seconds": {"befor": 1}}, measure.keys)
+    (top,) = unknown_keys({"rnak": 1}, measure.keys)
+    assert "'seconds.befor'" in deep and "seconds.before, seconds.after" in deep
+    assert "'rnak'" in top and "rank, seconds" in top

@@ -1,5 +1,6 @@
 """Verifying a text: a figure agrees exactly where the measured value, rounded as it is written, is the figure."""
 
+from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 
 import pytest
@@ -17,11 +18,11 @@ MEASURED = {
 }  # fmt: skip
 
 
-def row(claim_id="A07", measured=MEASURED, verdict="HOLDS", timing=False):
+def row(claim_id="A07", measured=MEASURED, verdict="HOLDS", timing=()):
     return Row(claim_id, "says", "behaviour", {}, 0, measured, verdict, "here", timing=timing)
 
 
-LEDGER = Ledger({"record": "r"}, (row(), row("A11", {"seconds": 1.3}, timing=True), row("A12", 7), row("A13", None, None)))
+LEDGER = Ledger({"record": "r"}, (row(), row("A11", {"seconds": 1.3}, timing=("",)), row("A12", 7), row("A13", None, None)))
 
 
 def check(text):
@@ -96,6 +97,27 @@ def test_of_several_ways_to_read_dots_the_longest_key_is_meant():
 def test_a_duration_that_differs_is_told_and_is_no_difference():
     assert status("<!-- claim:A11.seconds -->1.3 s") == "agrees"
     assert status("<!-- claim:A11.seconds -->2.1 s") == "timing"
+
+
+TIMED = {"median_ms": {"a": 1.3}, "ratio": 1.2, "calls": 7, "share_on_paper": 0.093}
+TIMED_LEDGER = Ledger({}, (replace(row("A21", TIMED, "DIFFERS", ("median_ms",)), timing_ratios=("ratio",)),))
+
+
+@pytest.mark.parametrize(
+    ("mark", "wanted"),
+    [
+        (".median_ms.a -->2.1", "timing"), (".ratio -->1.9", "differs"), (".calls -->8", "differs"),
+        (".share_on_paper -->9.4 %", "differs"), ("@verdict -->HOLDS", "differs"), (".ratio within 80 % -->1.9", "agrees"),
+        (".calls -->7", "agrees"), ("@verdict -->DIFFERS", "agrees"),
+    ],
+)  # fmt: skip
+def test_of_a_timed_row_only_durations_are_exempt(mark, wanted):
+    assert verify(TIMED_LEDGER, marks(f"<!-- claim:A21{mark}"))[0].status == wanted
+
+
+def test_a_figure_of_a_superseded_claim_is_reported_and_no_difference():
+    ledger = Ledger({}, (replace(row("A12", 7), superseded="adr-0200"),))
+    assert [verify(ledger, marks(f"<!-- claim:A12 -->{n}"))[0].status for n in (7, 8)] == ["agrees", "superseded"]
 
 
 def test_a_verdict_is_a_figure_too():

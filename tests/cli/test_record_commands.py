@@ -31,7 +31,7 @@ def ledger_of(project, measured=8, **header):
     rows = (
         Row("M01", "says", "arith", {}, 0, {"score": 1 / 61}, "HOLDS", "on paper"),
         Row("M02", "says", "count", 7, 0, measured, "DIFFERS", "the trace"),
-        Row("M03", "says", "ratio", {}, 0, {"seconds": 1.3}, "HOLDS", "here", timing=True),
+        Row("M03", "says", "ratio", {}, 0, {"seconds": 1.3}, "HOLDS", "here", timing=("",)),
     )
     code = {"workbench": code_hash(), **record_code(record)}
     return Ledger({"record": "made-up", "inputs": {}, "parameters": {}, "code": code, **header}, rows)

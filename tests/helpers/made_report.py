@@ -29,8 +29,12 @@ def rows(failed: bool = False) -> tuple[Row, ...]:
         Row("M01", "It scores 0.0164", "arith", {"score": 0.0164}, {"score": 5e-05}, {"score": 1 / 61, "list": [1, 2]},
             "HOLDS", "on paper"),
         Row("M02", "It makes seven calls", "count", {"calls": 7}, 0, {"calls": 9}, "DIFFERS", "the trace", "calls: expected 7, measured 9"),
-        Row("M03", "It takes 1 s", "ratio", {"at_most": 1}, 0, None, "INCONCLUSIVE", "here", "A longer log would decide", True),
-        Row("M04", "A server counts", "ratio", {"at_most": 1}, 0, None, "NOT MEASURABLE HERE", "here", "No server"),
+        Row("M03", "It takes 1 s", "ratio", {"at_most": 1}, 0, None, "INCONCLUSIVE", "here", "A longer log would decide", timing=("",)),
+        Row("M04", "A server counts", "ratio", {"at_most": 1}, 0, None, "NOT MEASURABLE HERE", "here", "No server",
+            evidence="not measurable here"),
+        Row("M05", "It takes 2 s", "ratio", {"s": 2}, 0, {"s": 3}, "DIFFERS", "here", timing=("s",), cause="duration",
+            explanation="It takes 1 s longer, which decides nothing."),
+        Row("M06", "An older rule", "count", 1, 0, 2, "DIFFERS", "here", superseded="adr-0200", evidence="on paper"),
     ]  # fmt: skip
     found += [
         Row(f"H{i:02}", text, "behaviour", text, 0, {text: text}, "HOLDS", text, text)

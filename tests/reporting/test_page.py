@@ -3,11 +3,12 @@
 import html.parser
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from helpers.made_report import CHARTS, HOSTILE, SCRIPT, write_report
 
-from workbench.analysis.ledger import BadLedger
+from workbench.analysis.ledger import BadLedger, Ledger
 from workbench.reporting.page import BadReport, _hash, _on, _told, write_page
 from workbench.reporting.values import expected_html, measured_html, number_text
 
@@ -106,6 +107,8 @@ def test_every_claim_has_its_row_with_its_verdict(text):
     for verdict, count in {
         "HOLDS": 1 + len(HOSTILE),
         "DIFFERS": 1,
+        "DIFFERS BY A DURATION": 1,
+        "SUPERSEDED": 1,
         "INCONCLUSIVE": 1,
         "NOT MEASURABLE HERE": 1,
     }.items():
@@ -117,7 +120,10 @@ def test_the_summary_counts_every_verdict_in_words(text):
     words = " ".join(
         re.sub(r"<[^>]+>", "", re.search(r'<p class="verdict-line">.*?</p>', text, re.DOTALL)[0]).split()
     )
-    assert words == "Of 13 claims, 10 hold, 1 differs, 1 is inconclusive, 1 is not measurable here."
+    assert words == (
+        "Of 15 claims (13 measured, 1 on paper, 1 not measurable here), 10 hold, 1 differs, 1 differs by a duration only, "
+        "1 is inconclusive, 1 is not measurable here, 1 is superseded."
+    )
 
 
 def test_rows_link_to_their_figures_and_figures_back(text):
@@ -158,9 +164,9 @@ def test_what_was_run_is_folded(text):
 
 def test_a_failed_build_says_so_on_top_and_shows_all_rows(tmp_path, home):
     page = write_page(write_report(tmp_path, failed=True)).read_text(encoding="utf-8")
-    assert "This build failed: 1 of 14 claims without a verdict." in page
+    assert "This build failed: 1 of 16 claims without a verdict." in page
     assert page.index("This build failed") < page.index('id="ledger"')
-    assert page.count("data-verdict=") == 14 and 'data-verdict="NO VERDICT"' in page
+    assert page.count("data-verdict=") == 16 and 'data-verdict="NO VERDICT"' in page
 
 
 def test_a_whole_build_says_nothing_of_failure(text):
@@ -205,3 +211,24 @@ def test_bounds_and_tolerances_are_signs():
     assert "absent" in expected_html({"rank": {"absent": True}}, 0)
     assert "± 0.00005" in expected_html({"score": 0.0164}, {"score": 0.00005})
     assert "± 5 %" in expected_html(3.5, {"rel": 0.05})
+
+
+def test_rows_are_grouped_by_evidence_and_explained(text):
+    groups = [text.index(f">{name}</th>") for name in ("Measured", "On paper", "Not measurable here")]
+    assert groups == sorted(groups) and text.index('id="claim-M05"') < groups[1] < text.index('id="claim-M06"')
+    assert "It takes 1 s longer, which decides nothing." in text and "SUPERSEDED by adr-0200" in text
+
+
+def test_a_reduced_run_says_so_on_top_and_in_its_facts(tmp_path, home):
+    write_report(tmp_path)
+    full = Ledger.read(tmp_path)
+    rows = [replace(r, needs_full=("at_most",)) if r.id == "M03" else r for r in full.rows]
+    Ledger(full.header | {"parameters": {"size": "small"}}, tuple(rows)).write(tmp_path)
+    page = write_page(tmp_path).read_text(encoding="utf-8")
+    banner = re.search(r'<p class="reduced".*?</p>', page, re.DOTALL)[0]
+    assert "size small" in banner and 'href="#claim-M03"' in banner
+    assert "small, reduced" in page[page.index('class="facts"') :]
+
+
+def test_a_full_run_has_no_banner(text):
+    assert 'class="reduced"' not in text

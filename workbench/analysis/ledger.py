@@ -4,16 +4,36 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from workbench.analysis.canonical import canonical, plain, write_text
-from workbench.analysis.verdict import VERDICTS, Verdict
+from workbench.analysis.verdict import (
+    DIFFERS,
+    EVIDENCE,
+    MEASURED,
+    VERDICTS,
+    Cause,
+    Verdict,
+    bound_of,
+    covers,
+)
 from workbench.errors import WorkbenchError
 
 LEDGER_NAME = "ledger.json"
+FULL = "full"
+"""The size of a run that decides every claim; a record's parameter `size` may name a smaller one."""
+
+NO_VERDICT, SUPERSEDED = "NO VERDICT", "SUPERSEDED"
+BY_CAUSE = {"": "", "duration": " BY A DURATION", "install": " BY THIS INSTALL"}
+SHOWN = (
+    *(f"{v}{by}" for v in VERDICTS for by in (BY_CAUSE.values() if v == DIFFERS else [""])), NO_VERDICT, SUPERSEDED,
+)  # fmt: skip
+"""What rows are counted under: a difference in a duration, or of this installation, is none in substance."""
+
+_TEXTS, _JUDGED = ("note", "explanation"), ("verdict", "cause")
 # Header fields that say when and how long; everything else is equal in two runs of equal inputs.
 TIMING_HEADER = ("when",)
 # Header fields that can be the cause of a change, in the order in which they are named.
@@ -36,7 +56,10 @@ class DifferentRecords(WorkbenchError):
 class Row:
     """A claim, what was measured, and the verdict; without one the build failed and `note` says why.
 
-    `timing` marks a measured value that is a duration: it changes from run to run, flags, and never gates.
+    `evidence` is what the verdict rests on. `timing` and `timing_ratios` are the paths of `measured` that are
+    durations or computed from them: they change from run to run. `cause` is "duration" or "install" where only
+    such a part differs, and `explanation` says of a difference how much it matters. `superseded` names what
+    replaced the claim; `needs_full` are the paths of `expected` that only a run of full size decides.
     """
 
     id: str
@@ -48,10 +71,34 @@ class Row:
     verdict: Verdict | None
     where: str
     note: str = ""
-    timing: bool = False
+    evidence: str = MEASURED
+    timing: Sequence[str] = ()
+    timing_ratios: Sequence[str] = ()
+    cause: Cause = ""
+    explanation: str = ""
+    superseded: str = ""
+    needs_full: Sequence[str] = ()
+
+    @property
+    def shown(self) -> str:
+        """The verdict as it is counted and coloured: one of SHOWN."""
+        if self.superseded:
+            return SUPERSEDED
+        return (self.verdict or NO_VERDICT) + BY_CAUSE[self.cause]
+
+    @property
+    def unsteady(self) -> tuple[str, ...]:
+        """The paths of `measured` that change from run to run."""
+        return (*self.timing, *self.timing_ratios)
+
+    @property
+    def judges_time(self) -> bool:
+        """True if the verdict depends on a duration."""
+        return any(covers(self.unsteady, path) for path in _paths(self.expected))
 
     def __str__(self) -> str:
-        return f"{self.id} {self.verdict or 'NO VERDICT'}" + (f": {self.note}" if self.note else "")
+        said = " ".join(filter(None, (self.explanation, self.note)))
+        return f"{self.id} {self.shown}" + (f": {said}" if said else "")
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(str(self))
@@ -67,8 +114,14 @@ class Ledger:
 
     @property
     def failed(self) -> tuple[Row, ...]:
-        """The rows without a verdict."""
-        return tuple(r for r in self.rows if r.verdict is None)
+        """The rows without a verdict, but for superseded ones."""
+        return tuple(r for r in self.rows if r.verdict is None and not r.superseded)
+
+    @property
+    def reduced(self) -> str:
+        """The size of a run that was not of full size, "" for a full run."""
+        size = str(self.header.get("parameters", {}).get("size", FULL))
+        return "" if size == FULL else size
 
     @property
     def whole(self) -> bool:
@@ -76,9 +129,14 @@ class Ledger:
         return bool(self.rows) and not self.failed
 
     def tally(self) -> dict[str, int]:
-        """How many rows bear each verdict, in the order of VERDICTS; those that none bears are left out."""
-        counts = Counter(r.verdict for r in self.rows)
-        return {v: counts[v] for v in VERDICTS if counts[v]}
+        """How many rows are shown under each verdict, in the order of SHOWN; those of none are left out."""
+        counts = Counter(r.shown for r in self.rows)
+        return {v: counts[v] for v in SHOWN if counts[v]}
+
+    def evidence(self) -> dict[str, int]:
+        """How many rows rest on each evidence, in the order of EVIDENCE; those of none are left out."""
+        counts = Counter(r.evidence for r in self.rows)
+        return {e: counts[e] for e in EVIDENCE if counts[e]}
 
     def row(self, claim_id: str) -> Row:
         for row in self.rows:
@@ -87,11 +145,9 @@ class Ledger:
         raise BadLedger(f"no row {claim_id!r}", do=f"There are: {', '.join(r.id for r in self.rows)}")
 
     def without_timings(self) -> Ledger:
-        """What two runs on the same inputs share: no dates, and timing rows only as claims."""
+        """What two runs on the same inputs share: no dates, no durations, and no verdict that depends on one."""
         header = {k: v for k, v in self.header.items() if k not in TIMING_HEADER}
-        return Ledger(header, tuple(
-            replace(r, measured=None, verdict=None, note="") if r.timing else r for r in self.rows
-        ))  # fmt: skip
+        return Ledger(header, tuple(_without_timings(r) for r in self.rows))
 
     def json(self) -> str:
         """Canonical JSON: equal ledgers, equal bytes."""
@@ -114,7 +170,8 @@ class Ledger:
         except (OSError, ValueError) as error:
             raise BadLedger(f"a ledger that cannot be read: {error}", where=str(path)) from error
         try:
-            rows = tuple(Row(**row) for row in data["rows"])
+            lists = ("timing", "timing_ratios", "needs_full")
+            rows = tuple(Row(**row | {k: tuple(row.get(k, ())) for k in lists}) for row in data["rows"])
             if strange := [r.id for r in rows if r.verdict not in (None, *VERDICTS)]:
                 raise BadLedger(f"unknown verdicts in rows {', '.join(strange)}", where=str(path))
             return cls(dict(data["header"]), rows)
@@ -122,8 +179,7 @@ class Ledger:
             raise BadLedger(f"a ledger of another shape: {error}", where=str(path)) from error
 
     def __str__(self) -> str:
-        told = [f"{n} {v}" for v, n in self.tally().items()]
-        return " · ".join(told + ([f"{len(self.failed)} WITHOUT A VERDICT"] if self.failed else []))
+        return " · ".join(f"{n} {v}" for v, n in self.tally().items())
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text("\n".join([str(self), *map(str, self.rows)]))
@@ -131,13 +187,19 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One field of one row that two runs disagree on; `timing` where only a clock was read."""
+    """One field of one row that two runs disagree on. `timing` if only a clock was read, `superseded` if the
+    claim is: neither counts as drift."""
 
     id: str
     field: str
     before: Any
     after: Any
     timing: bool
+    superseded: bool = False
+
+    @property
+    def drift(self) -> bool:
+        return not (self.timing or self.superseded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +228,7 @@ def compare(before: Ledger, after: Ledger, *, across_inputs: bool = False) -> Co
     changes = tuple(
         c for i in [*new, *(i for i in old if i not in new)] for c in _changes(i, old.get(i), new.get(i))
     )
-    chance = any(not c.timing for c in changes) and not causes
+    chance = any(c.drift for c in changes) and not causes
     return Comparison(("chance",) if chance else causes, changes)
 
 
@@ -174,9 +236,45 @@ def _changes(claim_id: str, old: Row | None, new: Row | None) -> list[Change]:
     if old is None or new is None:
         present = "absent", "present"
         return [Change(claim_id, "row", *(present if old is None else present[::-1]), timing=False)]
-    timing = old.timing and new.timing
-    pairs = ((f.name, plain(getattr(old, f.name)), plain(getattr(new, f.name))) for f in fields(Row))
-    return [Change(claim_id, name, a, b, timing) for name, a, b in pairs if a != b]
+    clocks = [p for p in old.unsteady if p in new.unsteady]
+    quiet = set(_TEXTS if clocks else ()) | set(_JUDGED if old.judges_time and new.judges_time else ())
+    found = []
+    for name, a, b in ((f.name, plain(getattr(old, f.name)), plain(getattr(new, f.name))) for f in fields(Row)):
+        parts = [(a, b, name in quiet)]
+        if name == "measured" and clocks:
+            parts = list(zip(_split(a, clocks), _split(b, clocks), (False, True), strict=True))
+        found += [Change(claim_id, name, x, y, timing, bool(new.superseded)) for x, y, timing in parts if x != y]
+    return found
+
+
+def _without_timings(row: Row) -> Row:
+    if not row.unsteady:
+        return row
+    kept = replace(row, measured=_split(plain(row.measured), row.unsteady)[0], note="", explanation="")
+    return replace(kept, verdict=None, cause="") if row.judges_time else kept
+
+
+def _split(value: Any, clocks: Sequence[str], path: str = "") -> tuple[Any, Any]:
+    """A value without the parts at these paths, and those parts alone."""
+    if covers(clocks, path):
+        return None, value
+    if isinstance(value, Mapping):
+        parts = {k: _split(v, clocks, f"{path}.{k}" if path else k) for k, v in value.items()}
+        timed = {k for k in parts if covers(clocks, f"{path}.{k}" if path else k)}
+        return {k: a for k, (a, _) in parts.items() if k not in timed}, {k: b for k, (_, b) in parts.items() if b}
+    if isinstance(value, list):
+        places = [_split(v, clocks, f"{path}.{n}" if path else str(n)) for n, v in enumerate(value, 1)]
+        return [a for a, _ in places], [b for _, b in places]
+    return value, None
+
+
+def _paths(expected: Any, path: str = "") -> Iterator[str]:
+    """The paths of the values and bounds of an expected table."""
+    if isinstance(expected, Mapping) and bound_of(expected) is None:
+        for key, value in expected.items():
+            yield from _paths(value, f"{path}.{key}" if path else key)
+    else:
+        yield path
 
 
 def _differing(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> str:

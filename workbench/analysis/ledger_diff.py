@@ -22,12 +22,13 @@ class Leaf:
     before: Any
     after: Any
     timing: bool
+    superseded: bool = False
 
 
 def leaves(comparison: Comparison) -> list[Leaf]:
     """Every changed value of every changed field, tables and lists taken apart."""
     return [
-        Leaf(c.id, path, old, new, c.timing)
+        Leaf(c.id, path, old, new, c.timing, c.superseded)
         for c in comparison.changes
         for path, old, new in _leaves(c.field, c.before, c.after)
     ]
@@ -44,7 +45,7 @@ def differing(before: Ledger, after: Ledger, comparison: Comparison) -> dict[str
 
 def sentence(comparison: Comparison) -> str:
     """What changed and what can have done it, as far as the two headers can tell."""
-    changed = len({c.id for c in comparison.changes if not c.timing})
+    changed = len({c.id for c in comparison.changes if c.drift})
     causes = comparison.causes
     differ = f"{_joined(causes)} {'differs' if causes in SINGULAR else 'differ'}"
     if not changed:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
+import string
 import sys
 import tomllib
 from collections.abc import Callable, Mapping
@@ -13,6 +15,7 @@ from typing import Any
 
 from workbench.analysis.canonical import plain
 from workbench.analysis.record_format import faults
+from workbench.analysis.verdict import MEASURED, unknown_keys
 from workbench.errors import WorkbenchError
 from workbench.settings import RECORD_FILE, RECORDS, project_root
 from workbench.types import content_hash
@@ -26,7 +29,10 @@ class BadRecord(WorkbenchError):
 class Claim:
     """One figure of a record. `expected` is JSON data or a bound, `tolerance` a number, {abs}, {rel} or by
     key (see verdict.differences); `measure` is "dotted.path:function", called as f(run, **args);
-    `section` is the part of the notebook that measures it, "" for none."""
+    `section` is the part of the notebook that measures it, "" for none. `evidence` is what a verdict rests on
+    (see verdict.EVIDENCE); `independent` are the keys of `expected` that a fitted replica was not fitted to.
+    `needs_full` are paths of `expected` that only a run of full size decides, "" for all. `if_differs` is the
+    sentence that explains a difference, with `{key}` for measured values. `superseded` names what replaced it."""
 
     id: str
     statement: str
@@ -36,11 +42,17 @@ class Claim:
     measure: str
     args: Mapping[str, Any]
     section: str = ""
+    evidence: str = MEASURED
+    independent: tuple[str, ...] = ()
+    needs_full: tuple[str, ...] = ()
+    if_differs: str = ""
+    superseded: str = ""
 
     def function(self, root: Path) -> Callable[..., Any]:
         """The measure, importable from the installed packages or from the project's root.
 
-        Raises BadRecord where it is not there, or does not take `run` and these args.
+        Raises BadRecord where it is not there, does not take `run` and these args, or declares its keys (see
+        verdict.returns) and `expected` or `if_differs` names another one.
         """
         module_name, _, name = self.measure.partition(":")
         if str(root) not in sys.path:
@@ -55,7 +67,17 @@ class Claim:
             raise BadRecord(
                 f"{self.measure} cannot be called as f(run, **args): {error}", where=f"claim {self.id}"
             ) from error
+        keys = getattr(found, "keys", None)
+        if unknown := [*unknown_keys(self.expected, keys), *unknown_keys(_named(self.if_differs), keys)]:
+            raise BadRecord("; ".join(unknown), where=f"claim {self.id}, measured by {self.measure}")
         return found
+
+    def explanation(self, value: Any) -> str:
+        """`if_differs` with the measured values in it. Raises BadRecord where it names one that is not there."""
+        try:
+            return self.if_differs.format_map(value if isinstance(value, Mapping) else {"value": value})
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+            raise BadRecord(f"if_differs cannot be filled: {error!r}", where=f"claim {self.id}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +102,12 @@ class Record:
         raise BadRecord(
             f"no claim {claim_id!r}", where=self.id, do=f"Known: {', '.join(c.id for c in self.claims)}"
         )
+
+
+def _named(text: str) -> dict[str, None]:
+    """The measured keys that a format text names."""
+    fields = (re.split(r"[.\[]", name)[0] for _, name, _, _ in string.Formatter().parse(text) if name)
+    return dict.fromkeys(f for f in fields if f != "value")
 
 
 def record_ids(root: Path | None = None) -> list[str]:
@@ -111,13 +139,16 @@ def load_record(record_id: str, root: Path | None = None) -> Record:
         raise BadRecord(count + "; ".join(found), where=str(file))
     return Record(
         record_id, data["title"].strip(), data["text"].strip(), data["notebook"], data.get("parameters", {}),
-        tuple(_claim(c) for c in data["claims"]), root, content_hash(plain(data)),
+        tuple(_claim(c, data) for c in data["claims"]), root, content_hash(plain(data)),
     )  # fmt: skip
 
 
-def _claim(table: dict[str, Any]) -> Claim:
+def _claim(table: dict[str, Any], record: dict[str, Any]) -> Claim:
+    needs = table.get("needs_full", ())
     return Claim(
         table["id"], table["statement"].strip(), table["kind"], plain(table["expected"]),
         plain(table.get("tolerance", 0)), table["measure"], plain(table.get("args", {})),
-        table.get("section", ""),
+        table.get("section", ""), table.get("evidence", MEASURED), tuple(table.get("independent", ())),
+        (("",) if needs else ()) if isinstance(needs, bool) else tuple(needs),
+        table.get("if_differs", "").strip(), table.get("superseded", record.get("superseded", "")),
     )  # fmt: skip

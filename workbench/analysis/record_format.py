@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
-from workbench.analysis.verdict import BOUNDS, NoVerdict, bound_of, kinds_of
+from workbench.analysis.verdict import BOUNDS, EVIDENCE, FITTED, NoVerdict, bound_of, covers, kinds_of
 
 _RECORD_ID = re.compile(r"[a-z][a-z0-9-]*")
 _CLAIM_ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _MEASURE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
-RECORD_KEYS = {"title": str, "text": str, "notebook": str, "parameters": dict, "claims": list}
-CLAIM_KEYS = ("id", "statement", "kind", "expected", "tolerance", "measure", "args", "section")
+RECORD_KEYS = {"title": str, "text": str, "notebook": str, "superseded": str, "parameters": dict, "claims": list}
+OPTIONAL = ("parameters", "superseded")
+CLAIM_KEYS = ("id", "statement", "kind", "expected", "tolerance", "measure", "args", "section",
+              "evidence", "independent", "needs_full", "if_differs", "superseded")  # fmt: skip
 CLAIM_NEEDS = ("id", "statement", "kind", "expected", "measure")
 _TYPE_NAMES = {str: "a text that is not empty", dict: "a table", list: "a list"}
 
@@ -25,7 +28,7 @@ def faults(record_id: str, data: dict[str, Any]) -> Iterator[str]:
         yield f"the folder's name {record_id!r} must be small letters, digits and `_`, a letter first"
     yield from (f"unknown key {k!r} (known: {', '.join(RECORD_KEYS)})" for k in data if k not in RECORD_KEYS)
     for key, kind in RECORD_KEYS.items():
-        if key not in data and key != "parameters":
+        if key not in data and key not in OPTIONAL:
             yield f"{key!r} is missing"
         elif key in data and (not isinstance(data[key], kind) or (kind is str and not data[key].strip())):
             yield f"{key!r} must be {_TYPE_NAMES[kind]}"
@@ -58,7 +61,7 @@ def faults(record_id: str, data: dict[str, Any]) -> Iterator[str]:
 def _claim_faults(claim: dict[str, Any]) -> Iterator[str]:
     yield from (f"unknown key {k!r} (known: {', '.join(CLAIM_KEYS)})" for k in claim if k not in CLAIM_KEYS)
     yield from (f"{k!r} is missing" for k in CLAIM_NEEDS if k not in claim)
-    for key in ("id", "statement", "kind", "measure", "section"):
+    for key in ("id", "statement", "kind", "measure", "section", "evidence", "if_differs", "superseded"):
         if key in claim and (not isinstance(claim[key], str) or not claim[key].strip()):
             yield f"{key!r} must be a text that is not empty"
             return
@@ -77,9 +80,28 @@ def _claim_faults(claim: dict[str, Any]) -> Iterator[str]:
         return
     expected, tolerance = claim["expected"], claim.get("tolerance", 0)
     yield from _bound_faults(expected)
+    yield from _evidence_faults(claim, expected)
     yield from _tolerance_faults(expected, tolerance)
     if "ratio" in kinds and not tolerance and _has_plain_number(expected):
         yield "a ratio is never exact: give a tolerance, or a bound (at_most, at_least, between)"
+
+
+def _evidence_faults(claim: dict[str, Any], expected: Any) -> Iterator[str]:
+    if claim.get("evidence", EVIDENCE[0]) not in EVIDENCE:
+        yield f"unknown evidence {claim['evidence']!r} (known: {', '.join(EVIDENCE)})"
+    if "independent" in claim and claim.get("evidence") != FITTED:
+        yield f"'independent' belongs to evidence {FITTED!r}"
+    keys = expected if isinstance(expected, dict) and bound_of(expected) is None else {}
+    try:
+        list(Formatter().parse(claim.get("if_differs", "")))
+    except ValueError as error:
+        yield f"'if_differs' is no format text: {error}"
+    for name in ("independent", "needs_full"):
+        named = claim.get(name, [])
+        if name == "needs_full" and isinstance(named, bool):
+            continue
+        if not isinstance(named, list) or not all(any(covers([k], str(n)) for k in keys) for n in named):
+            yield f"{name!r} must be a list of keys of 'expected', not {named!r}"
 
 
 def _bound_faults(expected: Any) -> Iterator[str]:

@@ -7,6 +7,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -15,9 +16,9 @@ from typing import Any, TypeVar
 from workbench.analysis import provenance
 from workbench.analysis.blocks import BLOCKS_NAME, BadBlock, Block, chart_block, table_block, text_block
 from workbench.analysis.canonical import canonical, plain, write_text
-from workbench.analysis.ledger import Ledger, Row
+from workbench.analysis.ledger import FULL, Ledger, Row
 from workbench.analysis.record import BadRecord, Claim, Record, load_record
-from workbench.analysis.verdict import Measured, NoVerdict, judge
+from workbench.analysis.verdict import DIFFERS, NO_EVIDENCE, NOT_MEASURABLE, Measured, NoVerdict, judge
 from workbench.errors import WorkbenchError
 from workbench.settings import home
 
@@ -32,12 +33,14 @@ T = TypeVar("T")
 def open_run(record_id: str, *, out: Path | None = None, **parameters: Any) -> Run:
     """Start a run of a record with the notebook's parameters; a parameter `seed` is the run's seed.
 
-    Every measure is looked up now, so that a wrong name fails before the first minute of work.
+    Every measure is looked up now, so that a wrong name or key fails before the first minute of work; that of
+    a superseded claim may be gone.
     Raises BadRecord, NotJson.
     """
     record = load_record(record_id)
     for claim in record.claims:
-        claim.function(record.root)
+        if not claim.superseded:
+            claim.function(record.root)
     if out is None:
         named = os.environ.get(OUT_VARIABLE)
         out = Path(named) if named else home() / "runs" / record_id
@@ -121,28 +124,31 @@ class Run:
         return self._rows[claim_id]
 
     def _row(self, claim: Claim) -> Row:
-        def row(measured: Any, verdict: Any, where: str, note: str, timing: bool = False) -> Row:
-            return Row(claim.id, claim.statement, claim.kind, claim.expected, claim.tolerance,
-                       measured, verdict, where, note, timing)  # fmt: skip
-
         found: Measured | None = None
+        row = self._unmeasured(claim)
         try:
             returned = claim.function(self.record.root)(self, **claim.args)
             if not isinstance(returned, Measured):
                 raise NoVerdict(f"{claim.measure} returned {type(returned).__name__}, not Measured")
             found = returned
-            verdict, note = judge(claim.kind, claim.expected, claim.tolerance, found)
+            timing = {"timing": found.timing, "timing_ratios": found.timing_ratios}
+            row = replace(row, measured=found.value, where=found.where, **timing)
+            open_here = claim.needs_full if self.params.get("size", FULL) != FULL else ()
+            verdict, note, cause = judge(
+                claim.kind, claim.expected, claim.tolerance, found, open_here=open_here, independent=claim.independent
+            )
+            explanation = claim.explanation(found.value) if verdict == DIFFERS else ""
         except Exception as error:
             if not isinstance(error, WorkbenchError):
                 traceback.print_exc(file=sys.stderr)
-            told = f"{type(error).__name__}: {error}"
-            return (
-                row(found.value, None, found.where, told, found.timing)
-                if found
-                else row(None, None, "", told)
-            )
+            return replace(row, note=f"{type(error).__name__}: {error}")
         self.data[claim.id] = found.data
-        return row(found.value, verdict, found.where, note, found.timing)
+        evidence = NO_EVIDENCE if verdict == NOT_MEASURABLE else claim.evidence
+        return replace(row, verdict=verdict, note=note, cause=cause, explanation=explanation, evidence=evidence)
+
+    def _unmeasured(self, claim: Claim, note: str = "") -> Row:
+        return Row(claim.id, claim.statement, claim.kind, claim.expected, claim.tolerance, None, None, "", note,
+                   claim.evidence, superseded=claim.superseded, needs_full=claim.needs_full)  # fmt: skip
 
     # -- the story -------------------------------------------------------------------------------------------
     def story(self, text: str, section: str = "") -> None:
@@ -191,9 +197,7 @@ class Run:
     def ledger(self) -> Ledger:
         """The ledger as it stands; a claim that was not measured has no verdict."""
         rows = (
-            self._rows.get(c.id)
-            or Row(c.id, c.statement, c.kind, c.expected, c.tolerance, None, None, "", "not measured")
-            for c in self.record.claims
+            self._rows.get(c.id) or self._unmeasured(c, "not measured") for c in self.record.claims
         )
         header = {
             "record": self.record.id, "title": self.record.title,

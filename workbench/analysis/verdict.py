@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from workbench.analysis.canonical import plain
 from workbench.errors import WorkbenchError
@@ -24,6 +24,18 @@ KINDS = {
     "ratio": "a timing or a size, measured as a ratio in one run",
     "production": "only the original's own production could show it: the replica shows the shape",
 }
+EVIDENCE = MEASURED, FITTED, ON_PAPER, BY_CONSTRUCTION, NO_EVIDENCE = (
+    "measured",
+    "measured on a replica fitted to this figure",
+    "on paper",
+    "by construction",
+    "not measurable here",
+)
+"""What a verdict rests on. A figure that a replica was built to show is no independent evidence of it."""
+
+Cause = Literal["", "duration", "install"]
+"""Why a claim differs, where it is not a difference in substance: only durations, or only this installation."""
+
 PRODUCTION_NOTE = "Only the original's own production could show it"
 
 # An expected table with one of these as its only key is a bound and not a table of values.
@@ -40,19 +52,23 @@ class NoVerdict(WorkbenchError):
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a measure hands back. `value` is JSON data; `where` says on what it was measured.
+    """What a measure returns. `value` is JSON data; `where` says on what it was measured.
 
     `verdict` may be DIFFERS, INCONCLUSIVE (`note` says what would decide it) or NOT MEASURABLE HERE (`note`
-    says why); None derives it from the claim. `timing` marks a value that changes from run to run because it
-    is a duration. `data` is for the notebook's charts and stays out of the ledger. Raises NoVerdict.
+    says why); it is the verdict of what `expected` names and `value` does not have. None derives it all from
+    the claim. Paths into `value` (keys joined by dots, `*` for any one key, "" for all of it) name its parts:
+    `timing` are durations (True: all of it), `timing_ratios` figures computed from durations, `install` figures
+    that depend on what is installed here. `data` is for charts and is not in the ledger. Raises NoVerdict.
     """
 
     value: Any
     where: str
     note: str = ""
     verdict: Verdict | None = None
-    timing: bool = False
+    timing: bool | Sequence[str] = ()
     data: Any = None
+    timing_ratios: Sequence[str] = ()
+    install: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.verdict not in (None, *VERDICTS):
@@ -66,6 +82,43 @@ class Measured:
         if not self.where.strip():
             raise NoVerdict("a measure must say where it measured")
         object.__setattr__(self, "value", plain(self.value, "measured"))
+        if isinstance(self.timing, bool):
+            object.__setattr__(self, "timing", ("",) if self.timing else ())
+
+
+_Measure = TypeVar("_Measure", bound=Callable[..., Measured])
+Shape = Mapping[str, Any]
+
+
+def returns(*keys: str | Mapping[str, Any]) -> Callable[[_Measure], _Measure]:
+    """Declare the keys that a measure's value has, so that a misspelt key in `expected` is found before a run.
+
+    A nested table is a mapping: `@returns("rank", {"seconds": ["before", "after"]})`.
+    """
+
+    def declare(measure: _Measure) -> _Measure:
+        measure.keys = _shape(keys)  # type: ignore[attr-defined]
+        return measure
+
+    return declare
+
+
+def _shape(keys: Sequence[str | Mapping[str, Any]]) -> Shape:
+    found: dict[str, Any] = {}
+    for key in keys:
+        found |= {key: None} if isinstance(key, str) else {k: _shape(v) for k, v in key.items()}
+    return found
+
+
+def unknown_keys(expected: Any, shape: Shape | None, path: str = "") -> Iterator[str]:
+    """A sentence for each key of `expected` that a measure's declared keys do not have."""
+    if shape is None or not isinstance(expected, Mapping) or bound_of(expected) is not None:
+        return
+    for key, value in expected.items():
+        if key in shape:
+            yield from unknown_keys(value, shape[key], f"{path}{key}.")
+        else:
+            yield f"expected names {path + key!r}, which is not measured; there are {', '.join(path + k for k in shape)}"
 
 
 def kinds_of(kind: str) -> tuple[str, ...]:
@@ -77,18 +130,71 @@ def kinds_of(kind: str) -> tuple[str, ...]:
     return parts
 
 
-def judge(kind: str, expected: Any, tolerance: Any, measured: Measured) -> tuple[Verdict, str]:
-    """Verdict and note of a claim. A production claim never holds here. Raises NoVerdict."""
-    if measured.verdict is not None:
-        return measured.verdict, measured.note
-    if measured.value is None:
-        raise NoVerdict("the measure returned no value and no verdict")
-    found = differences(expected, measured.value, tolerance)
-    told = [measured.note]
+class Judgement(NamedTuple):
+    """A verdict, its note, and why it differs where that is not in substance."""
+
+    verdict: Verdict
+    note: str
+    cause: Cause = ""
+
+
+def judge(
+    kind: str, expected: Any, tolerance: Any, measured: Measured, *, open_here: Sequence[str] = (),
+    independent: Sequence[str] = (),
+) -> Judgement:  # fmt: skip
+    """Compare what was measured with what is expected; a verdict that the measure states is that of the rest.
+
+    `open_here` are paths of `expected` that only a run of full size decides. `independent` are keys that a
+    fitted replica was not fitted to: the note judges them apart. A production claim never holds here.
+    Raises NoVerdict.
+    """
+    value, stated = measured.value, measured.verdict
+    if value is None:
+        if stated is None:
+            raise NoVerdict("the measure returned no value and no verdict")
+        return Judgement(stated, measured.note)
+    if stated and isinstance(expected, Mapping) and isinstance(value, Mapping) and bound_of(expected) is None:
+        expected = {k: v for k, v in expected.items() if k in value}
+    found = differences(expected, value, tolerance)
+    told = [measured.note, _apart(found, independent), "; ".join(map(str, found))]
     if "production" in kinds_of(kind):
-        shape = f"the shape here differs: {'; '.join(found)}" if found else "the shape here agrees"
-        return NOT_MEASURABLE, _sentences(*told, f"{PRODUCTION_NOTE}; {shape}")
-    return (DIFFERS if found else HOLDS), _sentences(*told, "; ".join(found))
+        shape = f"the shape here differs: {told.pop()}" if found else "the shape here agrees"
+        return Judgement(NOT_MEASURABLE, _sentences(*told, f"{PRODUCTION_NOTE}; {shape}"))
+    firm = [d.path for d in found if not covers(open_here, d.path)]
+    if firm:
+        return Judgement(DIFFERS, _sentences(*told), _cause(firm, measured))
+    if stated:
+        return Judgement(stated, _sentences(*told))
+    if open_here:
+        what = "it" if "" in open_here else ", ".join(open_here)
+        return Judgement(INCONCLUSIVE, _sentences(f"A run of full size decides {what}", *told))
+    return Judgement(HOLDS, _sentences(*told))
+
+
+def _apart(found: Sequence[Difference], independent: Sequence[str]) -> str:
+    """How the parts agree that a replica was not fitted to."""
+    if not independent:
+        return ""
+    off = [key for key in independent if any(covers([key], d.path) for d in found)]
+    on = [key for key in independent if key not in off]
+    parts = [f"{', '.join(keys)} {word}" for keys, word in ((on, "as expected"), (off, "not as expected")) if keys]
+    return f"Independent of the fit: {'; '.join(parts)}"
+
+
+def _cause(paths: Sequence[str], measured: Measured) -> Cause:
+    clocks = (*measured.timing, *measured.timing_ratios)  # type: ignore[misc]
+    if all(covers(clocks, p) for p in paths):
+        return "duration"
+    return "install" if all(covers((*clocks, *measured.install), p) for p in paths) else ""
+
+
+def covers(patterns: Sequence[str], path: str) -> bool:
+    """True if a dotted path is one of the patterns or below it; `*` is any one key, "" is everything."""
+    parts = path.split(".")
+    return any(
+        not p or (len(q := p.split(".")) <= len(parts) and all(a in ("*", b) for a, b in zip(q, parts, strict=False)))
+        for p in patterns
+    )
 
 
 def _sentences(*parts: str) -> str:
@@ -97,8 +203,19 @@ def _sentences(*parts: str) -> str:
     return " ".join([*(p if p.endswith((".", "?", "!")) else f"{p}." for p in said[:-1]), *said[-1:]])
 
 
-def differences(expected: Any, measured: Any, tolerance: Any = 0, path: str = "") -> list[str]:
-    """What does not agree, in words; empty where all does.
+class Difference(NamedTuple):
+    """One value that does not agree, by its path (keys and 1-based places joined by dots)."""
+
+    path: str
+    expected: str
+    measured: str
+
+    def __str__(self) -> str:
+        return (f"{self.path}: " if self.path else "") + f"expected {self.expected}, measured {self.measured}"
+
+
+def differences(expected: Any, measured: Any, tolerance: Any = 0, path: str = "") -> list[Difference]:
+    """What does not agree; empty where all does.
 
     A table is compared by the keys that `expected` names; what else was measured is evidence. A table with
     the one key at_most, at_least, between or absent is a bound. Lists agree element by element. `tolerance`
@@ -113,7 +230,10 @@ def differences(expected: Any, measured: Any, tolerance: Any = 0, path: str = ""
                 f"{path or 'measured'} must be a table with {', '.join(expected)}, not {_quote(measured)}"
             )
         if missing := [k for k in expected if k not in measured]:
-            raise NoVerdict(f"not measured: {', '.join(path + k for k in missing)}")
+            raise NoVerdict(
+                f"not measured: {', '.join(path + k for k in missing)}",
+                do=f"Measured were: {', '.join(map(str, measured)) or 'none'}",
+            )
         return [
             line for key, value in expected.items()
             for line in differences(value, measured[key], tolerance_of(tolerance, key), f"{path}{key}.")
@@ -156,7 +276,7 @@ def tolerance_of(tolerance: Any, key: str) -> Any:
     return tolerance
 
 
-def _outside(bound: str, limit: Any, measured: Any, tolerance: Any, path: str) -> list[str]:
+def _outside(bound: str, limit: Any, measured: Any, tolerance: Any, path: str) -> list[Difference]:
     if bound == "absent":
         return (
             []
@@ -188,8 +308,8 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _told(path: str, expected: str, measured: str) -> str:
-    return (f"{path.rstrip('.')}: " if path else "") + f"expected {expected}, measured {measured}"
+def _told(path: str, expected: str, measured: str) -> Difference:
+    return Difference(path.rstrip("."), expected, measured)
 
 
 def _quote(value: Any) -> str:

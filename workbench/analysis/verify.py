@@ -2,7 +2,8 @@
 
 The law: a figure agrees where the measured value, rounded to the digits that are written, is the figure, or where
 it lies within the mark's own tolerance. A figure followed by `%` is a share: 12 % is 0.12. A duration changes from
-run to run, so its figures are told and never fail.
+run to run, so a duration that differs is reported and never fails; so is a figure of a superseded claim. Verdicts,
+counts and figures computed from durations do fail: give a ratio of durations a tolerance.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from typing import Any, Literal
 
 from workbench.analysis.ledger import Ledger, Row
 from workbench.analysis.marks import VERDICT, Mark
-from workbench.analysis.verdict import VERDICTS
+from workbench.analysis.verdict import VERDICTS, covers
 from workbench.errors import WorkbenchError
 
-Status = Literal["agrees", "differs", "timing", "nothing"]
+Status = Literal["agrees", "differs", "timing", "superseded", "nothing"]
 
 _GROUP = ",\u00a0\u2009\u202f"
 _NUMBER = re.compile(
@@ -38,7 +39,8 @@ class NamesNothing(WorkbenchError):
 @dataclass(frozen=True, slots=True)
 class Checked:
     """A mark and what came of it: `written` as it stands in the text, `measured` from the ledger; `why` where it
-    does not agree. `timing`: it differs, but is a duration. `nothing`: the mark names nothing."""
+    does not agree. `timing`: it differs, but is a duration. `superseded`:
+    it differs, but another claim or record replaced this one. `nothing`: the mark names nothing."""
 
     mark: Mark
     status: Status
@@ -70,7 +72,9 @@ def _checked(rows: Mapping[str, Row], mark: Mark) -> Checked:
         return Checked(mark, "nothing", mark.after[:_MEASURED_SHOWN], None, str(error))
     if agrees:
         return Checked(mark, "agrees", written, measured)
-    status: Status = "timing" if row.timing else "differs"
+    status: Status = "superseded" if row.superseded else "differs"
+    if mark.path != VERDICT and covers(row.timing, mark.path):
+        status = "timing"
     return Checked(mark, status, written, measured, f"written {written}, measured {_shown(measured)}")
 
 

@@ -69,7 +69,7 @@ def _verify(
     """Compare the figures in a decision record's text with the ledger of the last run.
 
     A figure is marked by its claim, `<!-- claim:A07.score -->0.0328`; docs/ledger.md has all forms. Exit code 0:
-    all agree; 1: one differs; 2: a mark names nothing, or there is no mark.
+    all agree, but for durations and superseded claims; 1: a verdict, a count or another figure differs; 2: a mark names nothing, or there is no mark.
     """
     from workbench.analysis.ledger import Ledger
     from workbench.analysis.marks import BadMark, marks
@@ -121,15 +121,16 @@ def _as_data(file: Path, checked: Checked) -> dict[str, Any]:
 def _print_checked(checked: Mapping[Path, Sequence[Checked]], stale: Sequence[str], rest: Sequence[str]) -> None:
     from workbench.text import visible
 
-    counts = dict.fromkeys(("agrees", "differs", "timing", "nothing"), 0)
+    counts = dict.fromkeys(("agrees", "differs", "timing", "superseded", "nothing"), 0)
     for file, found in checked.items():
         for c in found:
             counts[c.status] += 1
             if c.status != "agrees":
-                kind = {"timing": "a duration, differs", "nothing": "names nothing"}.get(c.status, c.status)
+                kind = {"timing": "a duration, differs", "superseded": "superseded, differs", "nothing": "names nothing"}.get(c.status, c.status)
                 typer.echo(visible(f"{file}:{c.mark.line}: {c.mark} {kind}: {c.why}"))
     words = {"agrees": ("agrees", "agree"), "differs": ("differs", "differ"),
-             "timing": ("differs by a duration", "differ by a duration"), "nothing": ("names nothing", "name nothing")}  # fmt: skip
+             "timing": ("differs by a duration", "differ by a duration"),
+             "superseded": ("of a superseded claim differs", "of superseded claims differ"), "nothing": ("names nothing", "name nothing")}  # fmt: skip
     told = ", ".join(f"{n} {words[s][n > 1]}" for s, n in counts.items() if n)
     total = sum(counts.values())
     typer.echo(f"{total} figure{'s' if total > 1 else ''}: {told}")
@@ -148,14 +149,14 @@ def _diff(
 ) -> None:
     """Compare the ledgers of two runs: what changed, and whether inputs, code, versions or chance did it.
 
-    Exit code 0: nothing changed but durations; 1: something did; 2: not comparable, as where the inputs differ.
+    Exit code 0: nothing changed but durations and superseded claims; 1: something did; 2: not comparable, as where the inputs differ.
     """
     from workbench.analysis.ledger import Ledger, compare
     from workbench.analysis.ledger_diff import differing, leaves, sentence
 
     ledgers = Ledger.read(before), Ledger.read(after)
     found = compare(*ledgers, across_inputs=across_inputs)
-    changed = any(not c.timing for c in found.changes)
+    changed = any(c.drift for c in found.changes)
     causes, rows = differing(*ledgers, found), leaves(found)
     if as_json:
         print(json.dumps({
@@ -170,7 +171,7 @@ def _diff(
 def _leaf(leaf: Leaf) -> dict[str, Any]:
     from workbench.types import as_plain
 
-    return {k: v for k, v in as_plain(leaf).items() if k != "id" or v}
+    return {k: v for k, v in as_plain(leaf).items() if k not in ("id", "superseded") or v}
 
 
 def _print_diff(record: str, found: Comparison, causes: Mapping[str, Sequence[Leaf]], rows: Sequence[Leaf]) -> None:
@@ -186,6 +187,6 @@ def _print_diff(record: str, found: Comparison, causes: Mapping[str, Sequence[Le
         for part in parts:
             typer.echo("  " + line(part))
     for row in (r for r in rows if not r.timing):
-        typer.echo(line(row))
+        typer.echo(line(row) + ("  (superseded)" if row.superseded else ""))
     if clocks := sorted({r.id for r in rows if r.timing}):
         typer.echo(f"Durations changed, as they do: {', '.join(clocks)}")

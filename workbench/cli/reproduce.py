@@ -123,8 +123,7 @@ def _print(report: Report) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from workbench.reporting.tables import NO_VERDICT
-    from workbench.reporting.theme import verdict_colour
+    from workbench.reporting.theme import VERDICT_COLOURS
 
     table = Table(
         title=_visible(report.record.title),
@@ -134,14 +133,17 @@ def _print(report: Report) -> None:
         pad_edge=False,
     )
     table.add_column("claim", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
+    table.add_column("verdict", ratio=1)
     table.add_column("the document says", ratio=3)
     table.add_column("note", ratio=2, style="dim")
     for row in report.ledger.rows:
-        verdict = Text(row.verdict or NO_VERDICT, style=f"bold {verdict_colour(row.verdict)}")
-        table.add_row(row.id, verdict, Text(_visible(row.statement)), Text(_visible(row.note)))
+        verdict = Text(row.shown, style=f"bold {VERDICT_COLOURS[row.shown]}").append(f"\n{row.evidence}", "not bold dim")
+        said = " ".join(filter(None, (row.explanation, row.note)))
+        table.add_row(row.id, verdict, Text(_visible(row.statement)), Text(_visible(said)))
     console = new_console()
     console.print(table)
+    if report.ledger.reduced:
+        console.print(Text(f"\nA reduced run: size {report.ledger.reduced}. A full run decides what is inconclusive here."))
     console.print(Text(f"\n{report.ledger}"))
     page = report.directory / "index.html"
     if report.ledger.whole:

@@ -14,12 +14,13 @@ from markupsafe import Markup
 from workbench.analysis.blocks import BLOCKS_NAME
 from workbench.analysis.canonical import write_text
 from workbench.analysis.ledger import LEDGER_NAME, Ledger
+from workbench.analysis.verdict import INCONCLUSIVE
 from workbench.errors import WorkbenchError
 from workbench.reporting.bundle import chart_bundle
 from workbench.reporting.figures import figure, script_json
 from workbench.reporting.prose import markdown_html
 from workbench.reporting.tables import ledger_table
-from workbench.reporting.theme import NO_VERDICT_SIGN, THEME, VERDICT_SIGNS
+from workbench.reporting.theme import THEME, VERDICT_SIGNS
 from workbench.reporting.values import label, safe, value_html
 
 PAGE_NAME = "index.html"
@@ -27,10 +28,12 @@ _TEMPLATE = Path(__file__).parent / "template"
 # What each verdict is called in the summary line.
 _SUMMARY = {
     "HOLDS": ("holds", "hold"), "DIFFERS": ("differs", "differ"),
+    "DIFFERS BY A DURATION": ("differs by a duration only", "differ by a duration only"),
+    "DIFFERS BY THIS INSTALL": ("differs by this installation only", "differ by this installation only"),
     "INCONCLUSIVE": ("is inconclusive", "are inconclusive"),
     "NOT MEASURABLE HERE": ("is not measurable here", "are not measurable here"),
+    "NO VERDICT": ("has no verdict", "have no verdict"), "SUPERSEDED": ("is superseded", "are superseded"),
 }  # fmt: skip
-_NO_VERDICT = ("has no verdict", "have no verdict")
 _HASH_SHOWN = 16
 _HASH = re.compile(r"([0-9a-f]{64})(/.*)?")
 _INPUTS_SHOWN = 4
@@ -74,7 +77,8 @@ def page(ledger: Ledger, story: Mapping[str, Any]) -> str:
         about=markdown_html(story["text"]), failed=ledger.failed, total=len(ledger.rows),
         summary=_summary(ledger),
         findings=[(markdown_html(b["content"]), b["claims"]) for b in blocks if b["kind"] == "finding"],
-        facts=_facts(ledger.header),
+        facts=_facts(ledger), evidence=[f"{n} {e}" for e, n in ledger.evidence().items()],
+        reduced=_reduced(ledger, story["parameters"]),
         ledger=ledger_table(ledger.rows, figures), run=_what_was_run(ledger.header, story["parameters"]),
         sections=_sections(blocks, numbered), bundle=Markup(chart_bundle()) if has_charts else "",
         theme=script_json(THEME), css=_template("page.css"), js=_template("page.js"),
@@ -114,21 +118,29 @@ def _sections(blocks: Sequence[Mapping[str, Any]], numbered: Mapping[int, Any]) 
 
 
 def _summary(ledger: Ledger) -> list[dict[str, Any]]:
-    tally = [(v, n, _SUMMARY[v]) for v, n in ledger.tally().items()]
-    if ledger.failed:
-        tally.append(("NO VERDICT", len(ledger.failed), _NO_VERDICT))
     return [
-        {"verdict": v, "css": v.lower().replace(" ", "-"), "count": n, "words": words[n != 1],
-         "sign": VERDICT_SIGNS.get(v, NO_VERDICT_SIGN)}
-        for v, n, words in tally
+        {"verdict": v, "css": v.lower().replace(" ", "-"), "count": n, "words": _SUMMARY[v][n != 1],
+         "sign": VERDICT_SIGNS[v]}
+        for v, n in ledger.tally().items()
     ]  # fmt: skip
 
 
-def _facts(header: Mapping[str, Any]) -> list[tuple[str, Markup]]:
+def _reduced(ledger: Ledger, helps: Mapping[str, str]) -> dict[str, Any] | None:
+    """What a run of a smaller size does not decide; None for a run of full size."""
+    if not ledger.reduced:
+        return None
+    waiting = [r.id for r in ledger.rows if r.needs_full and r.verdict == INCONCLUSIVE]
+    return {"size": safe(ledger.reduced), "help": safe(helps.get("size", "")), "waiting": waiting}
+
+
+def _facts(ledger: Ledger) -> list[tuple[str, Markup]]:
+    header = ledger.header
     when, machine = header["when"], header["machine"]
     started = datetime.fromisoformat(when["started"])
     memory = f", {machine['memory_gib']:.0f} GiB" if machine["memory_gib"] else ""
     facts = [("Run", safe(f"{started:%-d %B %Y, %H:%M} UTC")), ("Took", safe(_duration(when["seconds"])))]
+    if ledger.reduced:
+        facts.insert(0, ("Size", safe(f"{ledger.reduced}, reduced")))
     if inputs := header["inputs"]:
         facts.append(("On", _on(tuple(inputs))))
     return [*facts, ("Machine", safe(f"{machine['cores']} cores{memory}"))]

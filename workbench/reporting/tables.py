@@ -9,29 +9,33 @@ from typing import Any
 from markupsafe import Markup
 
 from workbench.analysis.ledger import Row
-from workbench.reporting.theme import NO_VERDICT_SIGN, VERDICT_SIGNS
+from workbench.analysis.verdict import EVIDENCE
+from workbench.reporting.theme import VERDICT_SIGNS
 from workbench.reporting.values import expected_html, measured_html, safe, value_html
 
-NO_VERDICT = "NO VERDICT"
 _TABLE = re.compile(r"<table.*</table>", re.DOTALL)
 
 
-def verdict_html(verdict: str | None) -> Markup:
-    """A verdict as a coloured word with its sign, so that it is read without colour too."""
-    name = verdict or NO_VERDICT
+def verdict_html(row: Row) -> Markup:
+    """A verdict as a coloured word with its sign, so that it is read without colour too, and its evidence."""
+    name = row.shown
+    said = f"{name} by {row.superseded}" if row.superseded else name
     css = name.lower().replace(" ", "-")
-    sign = VERDICT_SIGNS.get(name, NO_VERDICT_SIGN)
-    return Markup('<span class="verdict {}" data-verdict="{}"><i>{}</i><span>{}</span></span>').format(
-        css, name, sign, name
-    )
+    return Markup(
+        '<span class="verdict {}" data-verdict="{}"><i>{}</i><span>{}</span></span><span class="kind">{}</span>'
+    ).format(css, name, VERDICT_SIGNS[name], safe(said), row.evidence)
 
 
 def ledger_table(rows: Sequence[Row], figures: Mapping[str, Sequence[tuple[str, str]]]) -> Markup:
-    """The ledger: claim, expected, measured, verdict, where. `figures` maps claim ids to (anchor, label)."""
+    """The ledger: claim, expected, measured, verdict, where, grouped by evidence.
+
+    `figures` maps claim ids to (anchor, label).
+    """
     columns: dict[str, list[str]] = {
-        k: [] for k in ("claim", "statement", "expected", "measured", "verdict", "where")
+        k: [] for k in ("claim", "statement", "expected", "measured", "verdict", "where", "evidence")
     }
-    for row in rows:
+    for row in sorted(rows, key=lambda r: EVIDENCE.index(r.evidence)):
+        columns["evidence"].append(row.evidence[0].upper() + row.evidence[1:])
         columns["claim"].append(
             Markup(
                 '<a class="claim" id="claim-{0}" href="#claim-{0}">{0}</a><span class="kind">{1}</span>'
@@ -39,15 +43,15 @@ def ledger_table(rows: Sequence[Row], figures: Mapping[str, Sequence[tuple[str, 
         )
         columns["statement"].append(_statement(row, figures.get(row.id, ())))
         columns["expected"].append(expected_html(row.expected, row.tolerance))
-        timing = Markup('<span class="tag">timing</span>') if row.timing else Markup("")
+        timing = Markup('<span class="tag">timing</span>') if row.unsteady else Markup("")
         columns["measured"].append(measured_html(row.expected, row.measured, row.tolerance) + timing)
-        columns["verdict"].append(verdict_html(row.verdict))
+        columns["verdict"].append(verdict_html(row))
         columns["where"].append(safe(row.where))
     labels = {
         "claim": "Claim", "statement": "The document says", "expected": "Expected", "measured": "Measured",
         "verdict": "Verdict", "where": "Where measured",
     }  # fmt: skip
-    return _render("ledger", columns, labels, right=())
+    return _render("ledger", columns, labels, right=(), group="evidence")
 
 
 def data_table(name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Markup:
@@ -63,19 +67,21 @@ def data_table(name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]])
 def _statement(row: Row, figures: Sequence[tuple[str, str]]) -> Markup:
     note = Markup('<span class="note">{}</span>').format(safe(row.note)) if row.note else Markup("")
     links = Markup(" ").join(Markup('<a href="#{}">{}</a>').format(a, label) for a, label in figures)
-    return Markup("{}{}{}").format(
-        safe(row.statement), note, Markup('<span class="figures">{}</span>').format(links) if links else ""
+    why = Markup('<span class="why">{}</span>').format(safe(row.explanation)) if row.explanation else Markup("")
+    return Markup("{}{}{}{}").format(
+        safe(row.statement), why, note, Markup('<span class="figures">{}</span>').format(links) if links else ""
     )
 
 
 def _render(
-    name: str, columns: Mapping[str, Sequence[str]], labels: Mapping[str, str], right: Sequence[str]
-) -> Markup:
+    name: str, columns: Mapping[str, Sequence[str]], labels: Mapping[str, str], right: Sequence[str],
+    group: str | None = None,
+) -> Markup:  # fmt: skip
     import polars as pl
     from great_tables import GT, html
 
     frame = pl.DataFrame({k: [str(cell) for cell in cells] for k, cells in columns.items()}, strict=False)
-    table = GT(frame, id=name).fmt_passthrough(columns=list(columns), escape=False)
+    table = GT(frame, id=name, groupname_col=group).fmt_passthrough(columns=list(columns), escape=False)
     table = table.cols_label(**{k: html(str(label)) for k, label in labels.items()})
     table = table.cols_align(align="left", columns=list(columns))
     if right:

@@ -11,11 +11,17 @@ ACCENT = "#2a5d8f"
 VERDICT_COLOURS = {
     "HOLDS": "#1f7a63",
     "DIFFERS": "#c1432c",
+    "DIFFERS BY A DURATION": "#a8569b",
+    "DIFFERS BY THIS INSTALL": "#7a5c3e",
     "INCONCLUSIVE": "#96690a",
     "NOT MEASURABLE HERE": "#5d6878",
+    "NO VERDICT": "#8f1d1d",
+    "SUPERSEDED": "#8a93a3",
 }
-VERDICT_SIGNS = {"HOLDS": "✓", "DIFFERS": "≠", "INCONCLUSIVE": "?", "NOT MEASURABLE HERE": "–"}
-NO_VERDICT_COLOUR, NO_VERDICT_SIGN = "#8f1d1d", "!"
+VERDICT_SIGNS = {
+    "HOLDS": "✓", "DIFFERS": "≠", "DIFFERS BY A DURATION": "≈", "DIFFERS BY THIS INSTALL": "≈",
+    "INCONCLUSIVE": "?", "NOT MEASURABLE HERE": "–", "NO VERDICT": "!", "SUPERSEDED": "×",
+}  # fmt: skip
 
 # The lists of a search and what is made of them. Order is the order of legends.
 LIST_COLOURS = {
@@ -69,11 +75,6 @@ THEME: dict[str, Any] = {
 }  # fmt: skip
 
 THEME_NAME = "workbench"
-
-
-def verdict_colour(verdict: str | None) -> str:
-    """The colour of a verdict; None is a claim without one."""
-    return VERDICT_COLOURS.get(verdict or "", NO_VERDICT_COLOUR)
 
 
 def list_scale(*names: str) -> Any:

@@ -1,4 +1,7 @@
-"""What measures the claims of @ID@: each function takes the run and returns Measured."""
+"""What measures the claims of @ID@: each function takes the run and returns Measured.
+
+`returns` declares the keys of its value, so that a misspelt key in record.toml is found before the run.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import Any
 from workbench.analysis.known_items import chunks_of, titles
 from workbench.analysis.run import Run
 from workbench.analysis.runs import run_variants
-from workbench.analysis.verdict import Measured
+from workbench.analysis.verdict import Measured, returns
 from workbench.retrieval.search import Collection
 from workbench.stores.home import collections
 
@@ -29,6 +32,7 @@ def where(collection: Collection) -> str:
     return f"{collection.name}, {collection.stores.catalog.n:,} chunks"
 
 
+@returns("asked", "found_before", "found_after", "share_after", "gained")
 def titles_found(run: Run) -> Measured:
     """Titles as queries: how many find their own document among the first 8, before and after."""
     collection, variants = subject(run), (run.params["before"], run.params["after"])
@@ -46,6 +50,7 @@ def titles_found(run: Run) -> Measured:
     return Measured(value, where(collection), data=rows)
 
 
+@returns("scrolls", "counts", "word")
 def calls_of_one_word(run: Run, word: str) -> Measured:
     """The engine calls of one search, counted from its trace."""
     collection = subject(run)

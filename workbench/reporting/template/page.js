@@ -5,7 +5,7 @@
   const rows = [...document.querySelectorAll("#ledger tbody tr")];
   function show(verdict) {
     for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.show === verdict));
-    for (const row of rows) row.hidden = verdict !== "" && row.querySelector(".verdict").dataset.verdict !== verdict;
+    for (const row of rows) row.hidden = verdict !== "" && (row.querySelector(".verdict") || row).dataset.verdict !== verdict;
   }
   for (const button of buttons) button.addEventListener("click", () => show(button.dataset.show));
   // A link to a claim that a filter hides shows all claims first.
