@@ -101,7 +101,7 @@ def size_curve(run: Run) -> Measured:
     terms = at.collection.stores.tokenizer.query_terms(at.queries[TITLE].text)
     n = at.collection.stores.catalog.n
     before = _place_among_any_term(at, terms) - 1
-    cap = at.spec.lexical_limit
+    cap = at.spec.limits.lexical
 
     def found(size: int) -> float:
         # The meeting is read when fewer than `cap` any-term points of the sample stand before it by id.

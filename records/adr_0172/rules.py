@@ -48,7 +48,7 @@ def _fusion_test() -> dict[str, bool]:
 def all_common(run: Run) -> Measured:
     """A18: more points hold every term than the cap reads, and the meeting is last among them by id: it is lost."""
     at = incident(run, "adr-0172-all-common")
-    result = at.search(TITLE, variant("adr_0172", cap=at.spec.lexical_limit), limit=50)
+    result = at.search(TITLE, variant("adr_0172", cap=at.spec.limits.lexical), limit=50)
     candidates = result.evidence["lexical"]
     every = [p.id for p in at.collection.stores.points.scroll(result.evidence["terms"], "all", {}, at.collection.stores.catalog.n, fields=())]
     return Measured(

@@ -19,8 +19,7 @@ from workbench.analysis.live import Loaded
 from workbench.cli import app
 from workbench.errors import BadParameter
 from workbench.retrieval.search import Collection, open_collection
-from workbench.sources.replica.spec import Incident, read_incident, scaled
-from workbench.sources.replica.tables import SpecError
+from workbench.sources.replica.spec import Incident, SpecError, read_incident, scaled
 from workbench.stores.loader import load
 from workbench.text import DEFAULT
 from workbench.types import Query, Result

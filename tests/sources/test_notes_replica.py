@@ -11,8 +11,7 @@ import pytest
 from workbench.settings import project_root
 from workbench.sources.readers import open_source
 from workbench.sources.replica.readers import ELSEWHERE, notes_replica, queries
-from workbench.sources.replica.spec import read_notes_spec, scaled_project
-from workbench.sources.replica.tables import SpecError
+from workbench.sources.replica.spec import SpecError, read_notes_spec
 from workbench.types import content_hash
 
 FILE = project_root() / "data" / "incidents" / "notes-search.toml"
@@ -37,7 +36,7 @@ def test_the_file_says_what_the_document_says():
 
 
 def test_notes_chunks_and_average_length_are_exact(made):
-    project = scaled_project(read_notes_spec(FILE).project(), NOTES)
+    project = read_notes_spec(FILE).project().scaled(NOTES)
     sections = defaultdict(list)
     for c in made:
         if c.source_type == "entity":
@@ -140,9 +139,9 @@ def test_the_second_project_is_read_by_name_and_an_unknown_one_is_refused():
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        (("notes = 7136", "notes = 0"), "'notes' is 0"),
+        (("notes = 7136", "notes = 0"), "notes': must be greater"),
         (("chunks = 373000", "chunks = 7000"), "fewer than 7136 notes"),
-        (("spread = 0.9", "wide = 0.9"), "'spread' is missing"),
+        (("spread = 0.9", "wide = 0.9"), "spread' is missing"),
         (("queries = 240", "queries = 240\nasked = 1"), "unknown 'asked'"),
         (("[shape]", "[shape"), "cannot be read"),
     ],

@@ -23,12 +23,12 @@ from workbench.sources.replica.spec import (
     Filler,
     Incident,
     IncidentQuery,
+    SpecError,
     Target,
     TargetChunk,
     read_incident,
     scaled,
 )
-from workbench.sources.replica.tables import SpecError
 from workbench.text import DEFAULT, verbatim_key
 from workbench.types import Chunk
 

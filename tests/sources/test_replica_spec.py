@@ -10,8 +10,7 @@ from helpers.made_incident import TEXT, incident_file
 from workbench.settings import project_root
 from workbench.sources.readers import open_source
 from workbench.sources.replica.incident import make_layout
-from workbench.sources.replica.spec import read_incident, scaled
-from workbench.sources.replica.tables import SpecError
+from workbench.sources.replica.spec import SpecError, read_incident, scaled
 from workbench.text import DEFAULT
 
 INCIDENTS = sorted((project_root() / "data" / "incidents").glob("adr-*.toml"))
@@ -20,18 +19,18 @@ INCIDENTS = sorted((project_root() / "data" / "incidents").glob("adr-*.toml"))
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (("size = 600", "size = 0"), "'size' is 0, not within 1 to"),
-        (("size = 600", 'size = "many"'), "'size' must be int, not 'many'"),
-        (("size = 600", "size = true"), "'size' must be int, not True"),
+        (("size = 600", "size = 0"), "'size': must be greater than or equal to 1, not 0"),
+        (("size = 600", 'size = "many"'), "'size': must be a valid integer, not 'many'"),
+        (("size = 600", "size = true"), "'size': must be a valid integer, not True"),
         (("seed = 7", "sead = 7"), "unknown 'sead'"),
         (("[terms]\n", "[terms]\nCall = 3\n"), "'Call' is no term of the tokenizer; it makes ['call'] of it"),
-        (("harbour = 9", "harbour = 0"), "'harbour' must stand in at least one chunk"),
+        (("harbour = 9", "harbour = 0"), "'harbour' must occur in at least one chunk"),
         (("harbour = 9\n", ""), "query 'words' has terms without a count: harbour"),
-        (("35 = 50", "35 = 5000"), "'35' cannot stand in 5000 of 600 chunks"),
+        (("35 = 50", "35 = 5000"), "'35' cannot occur in 5000 of 600 chunks"),
         (("35 = 50", "35 = 3"), "'35' is asked for in 3 chunks, but groups, cells and target hold 5"),
         (('holds = ["2025", "04"]', 'holds = ["2025", "1999"]'), "'1999' is not among the counted terms"),
-        (('holds = ["2025", "04"]', 'holds = ["2025"]'), "a cell holds two terms or more"),
-        (("rows = 30\n[[cell]]", "rows = -1\n[[cell]]"), "'rows' is -1"),
+        (('holds = ["2025", "04"]', 'holds = ["2025"]'), "'cell.1.holds'"),
+        (("rows = 30\n[[cell]]", "rows = -1\n[[cell]]"), "rows': must be greater than or equal to 0, not -1"),
         (("position = 590", "position = 600"), "the target ends at place 601 of 600"),
         (("average_by_target = 2.3", ""), "give one of 'average_by_target' and 'average_terms'"),
         (("within = [0.0, 0.5]", "within = [0.5, 0.1]"), "must be two ascending numbers"),
@@ -40,7 +39,7 @@ INCIDENTS = sorted((project_root() / "data" / "incidents").glob("adr-*.toml"))
         (("With {person}.", "With {nobody}."), "nothing is known of {nobody}"),
         (('["Talk {year}', '["Call {year}'), "no heading of group 'dated' holds exactly 2025"),
         (('"No {phrase} in {file}."', '"No such thing."'), "must be one or more texts that hold {phrase}"),
-        (('project = "calls"\ncreated', 'project = "calls"\nlanguage = "xx"\ncreated'), "no conversation in 'xx'"),
+        (('project = "calls"\ncreated', 'project = "calls"\nlanguage = "xx"\ncreated'), "'target.language': must be 'ro' or 'en', not 'xx'"),
     ],
 )  # fmt: skip
 def test_a_fault_is_named(tmp_path: Path, change: tuple[str, str], said: str) -> None:
@@ -84,7 +83,7 @@ def test_the_incident_of_adr_0172_states_the_records_own_figures() -> None:
     assert incident.size == 384_885
     terms = DEFAULT.query_terms(incident.query("title").text)
     assert [incident.terms[t] for t in terms] == [1_180, 34_395, 34_860, 18_735, 11_300]
-    assert (incident.lexical_limit, incident.semantic_limit) == (256, 256)
+    assert (incident.limits.lexical, incident.limits.semantic) == (256, 256)
     assert sum(c.characters for c in incident.target.chunks) == 6_000
 
 

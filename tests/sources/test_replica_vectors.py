@@ -10,8 +10,7 @@ from helpers.made_incident import DIM, embed, incident_file
 
 from workbench.sources.readers import open_source
 from workbench.sources.replica.incident import FILLER, make_layout
-from workbench.sources.replica.spec import read_incident
-from workbench.sources.replica.tables import SpecError
+from workbench.sources.replica.spec import SpecError, read_incident
 from workbench.sources.replica.vectors import Composer
 
 

@@ -27,6 +27,7 @@ from workbench.sources.replica.spec import (
     Incident,
     IncidentQuery,
     KnownRow,
+    Limits,
     Target,
     TargetChunk,
 )
@@ -88,7 +89,7 @@ def capture(
         name=live.name, about=f"Captured from {live.name}.", size=live.size, seed=0,
         queries=(IncidentQuery("captured", query.normalised, limit),), terms=df,
         target=_target(own, live.places[target], query), filler=_filler(live, lengths, rows), cells=cells,
-        lexical_limit=depth, semantic_limit=depth, captured=captured,
+        limits=Limits(depth, depth), captured=captured,
     )  # fmt: skip
     return hidden(incident) if private else incident
 

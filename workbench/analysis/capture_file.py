@@ -32,7 +32,7 @@ def toml_of(incident: Incident) -> str:
         "",
         *_pairs({"name": incident.name, "about": incident.about, "size": incident.size, "seed": incident.seed}),
         *(line for q in incident.queries for line in ("", "[[query]]", *_pairs({"id": q.id, "text": q.text, "limit": q.limit}))),
-        "", "[limits]", *_pairs({"lexical": incident.lexical_limit, "semantic": incident.semantic_limit}),
+        "", "[limits]", *_pairs({"lexical": incident.limits.lexical, "semantic": incident.limits.semantic}),
         "", "[terms]", *_pairs(incident.terms),
         *(line for c in incident.cells for line in ("", "[[cell]]", *_pairs({"holds": sorted(c.holds), "rows": c.rows}))),
         "", "[target]",

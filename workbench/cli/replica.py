@@ -106,7 +106,7 @@ def _print(incident: Incident) -> None:
     facts = [
         ("size", f"{incident.size:,}"),
         *((f"query {q.id}", f"{q.text}  (first {q.limit})") for q in incident.queries),
-        ("limits", f"lexical {incident.lexical_limit}, semantic {incident.semantic_limit}"),
+        ("limits", f"lexical {incident.limits.lexical}, semantic {incident.limits.semantic}"),
         ("target", f"{target.title}, {len(target.chunks)} chunks in {target.project}, from place {target.position:,}"),
         ("terms", ", ".join(f"{t} {n:,}" for t, n in incident.terms.items())),
         ("together", f"{len(incident.cells)} cells, {sum(c.rows for c in incident.cells):,} chunks with two terms or more"),

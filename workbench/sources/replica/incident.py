@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.bm25 import K1, B, idf
-from workbench.sources.replica import wording
 from workbench.sources.replica.parts import (
     Headings,
     Parts,
@@ -19,9 +18,16 @@ from workbench.sources.replica.parts import (
     made_pool,
     phrased,
 )
-from workbench.sources.replica.spec import Filler, Group, Incident, KnownRow, Phrase, TargetChunk
-from workbench.sources.replica.tables import SpecError
-from workbench.sources.replica.wording import KINDS, SUBJECTS, pool
+from workbench.sources.replica.spec import (
+    Filler,
+    Group,
+    Incident,
+    KnownRow,
+    Phrase,
+    SpecError,
+    TargetChunk,
+)
+from workbench.sources.replica.wording import KINDS, ROMANIAN, SUBJECTS, pool, romanian_turn
 from workbench.text import DEFAULT
 
 # ---- Chunks of a captured incident: texts with exactly the recorded length and term counts, ----
@@ -543,11 +549,11 @@ class _Turns:
     def __init__(self, rng: random.Random, incident: Incident, parts: Parts) -> None:
         self._rng, self._parts = rng, parts
         romanian_spoken = incident.target.language == "ro"
-        self._openers = list(wording.openers()) if romanian_spoken else []
+        self._openers = list(ROMANIAN["openers"]) if romanian_spoken else []
         said = [
             s.split(": ", 1)[1] for subject in SUBJECTS for s in pool()["transcript", subject.name]
         ]
-        self._make = (lambda: wording.turn(rng)) if romanian_spoken else (lambda: rng.choice(said))
+        self._make = (lambda: romanian_turn(rng)) if romanian_spoken else (lambda: rng.choice(said))
         self._speaker = ""
 
     def until(self, chunk: TargetChunk, begun: int, terms: int | None) -> str:
@@ -569,7 +575,7 @@ class _Turns:
             text = self._openers.pop(0) if self._openers else self._make()
             if not self._parts.held(text):
                 self._speaker = self._rng.choice(
-                    [s for s in wording.SPEAKERS if s != self._speaker]
+                    [s for s in ROMANIAN["speakers"] if s != self._speaker]
                 )
                 return f"{self._speaker}: {text}"
         raise SpecError("every turn of the target's conversation holds a counted term")

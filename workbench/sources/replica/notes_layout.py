@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.sources.replica.parts import Parts, Pool, made_pool
-from workbench.sources.replica.spec import Project, Shape
-from workbench.sources.replica.tables import SpecError
+from workbench.sources.replica.spec import Project, Shape, SpecError
 from workbench.sources.replica.wording import KINDS, SUBJECTS, fields, substitute
 
 # ---- The parts of made notes: sentences of the shared pool, titles, section headings, obser ----

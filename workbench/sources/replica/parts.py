@@ -15,8 +15,7 @@ from math import gcd
 
 import numpy as np
 
-from workbench.sources.replica.spec import Incident, Phrase
-from workbench.sources.replica.tables import SpecError
+from workbench.sources.replica.spec import Incident, Phrase, SpecError
 from workbench.sources.replica.wording import (
     HEADINGS,
     KINDS,

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from workbench.registry import register
 from workbench.sources.replica.spec import (
     Incident,
+    SpecError,
     read_incident,
     read_notes_spec,
     scaled,
-    scaled_project,
 )
-from workbench.sources.replica.tables import SpecError
 from workbench.sources.replica.wording import SUBJECTS, fields, substitute
 from workbench.sources.source import Embed, JudgedQuery, Qrel, Source
 from workbench.types import Chunk
@@ -100,8 +99,8 @@ def replica(
 
 def _queries(incident: Incident) -> tuple[JudgedQuery, ...]:
     limits: dict[str, Any] = {
-        "lexical_limit": incident.lexical_limit,
-        "semantic_limit": incident.semantic_limit,
+        "lexical_limit": incident.limits.lexical,
+        "semantic_limit": incident.limits.semantic,
     }
     return tuple(
         JudgedQuery(
@@ -155,7 +154,7 @@ def notes_replica(
     path = Path(location).expanduser()
     spec = read_notes_spec(path)
     chosen = spec.project(project)
-    chosen = scaled_project(chosen, notes) if notes else chosen
+    chosen = chosen.scaled(notes) if notes else chosen
     seed = spec.seed if seed is None else seed
 
     @cache

@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.sources.replica.incident import FILLER, KNOWN, TARGET, Layout
 from workbench.sources.replica.notes_layout import CATEGORIES, RELATION_NAMES, NotesLayout
-from workbench.sources.replica.tables import SpecError
+from workbench.sources.replica.spec import SpecError
 from workbench.sources.replica.wording import KINDS, SUBJECTS
 from workbench.text import DEFAULT
 from workbench.types import Chunk, Facets

@@ -18,7 +18,7 @@ import numpy as np
 from workbench.sources.replica.incident import Layout
 from workbench.sources.replica.notes_layout import NotesLayout
 from workbench.sources.replica.render import is_whole, note_text, text_of
-from workbench.sources.replica.tables import SpecError
+from workbench.sources.replica.spec import SpecError
 from workbench.sources.replica.wording import KINDS
 from workbench.sources.source import Embed
 from workbench.types import Query
@@ -119,10 +119,10 @@ def composed(layout: Layout, embed: Embed) -> Iterator[np.ndarray]:
             nearer[n] += int((whole @ query > target @ query).sum())
         yield vectors
     for query_id, found in zip(checked, nearer, strict=True):
-        if found < incident.semantic_limit:
+        if found < incident.limits.semantic:
             raise SpecError(
                 f"only {found} chunks that were embedded whole are nearer to query {query_id!r} than the target, "
-                f"so it may stand in a semantic list of {incident.semantic_limit}",
+                f"so it may be in a semantic list of {incident.limits.semantic}",
                 where=incident.name, do="Add rows to the groups that are near the query",
             )  # fmt: skip
 
