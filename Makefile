@@ -9,11 +9,12 @@ STAMP  := $(VENV)/.installed
 
 export WORKBENCH_HOME ?= $(CURDIR)/.workbench
 
-.PHONY: help setup test reproduce lab bench lint lock clean
+.PHONY: help setup test faults reproduce lab bench lint lock clean
 
 help:
 	@echo "make reproduce   set up everything and write the reports (SIZE=small for a quick look)"
 	@echo "make test        set up everything and run the tests"
+	@echo "make faults      put faults into the code and check that the records' claims notice each one"
 	@echo "make lab         open JupyterLab on a copy of the investigation's notebook, yours to change"
 	@echo "make bench       measure speed as ratios and write benchmarks/results.json"
 
@@ -29,6 +30,9 @@ $(STAMP): requirements.lock pyproject.toml
 
 test: $(STAMP)
 	$(BIN)/python -m pytest $(ARGS)
+
+faults: $(STAMP)
+	PYTHONPATH=tests:. $(BIN)/python -m faults $(ARGS)
 
 reproduce: $(STAMP)
 	$(BIN)/workbench reproduce --all --size $(SIZE)
