@@ -47,7 +47,7 @@ def test_a_table_and_ids_change_documents_and_json_says_it_all(notes: Path, tmp_
     assert code == 0 and err == "" and titles() == ["Crane", "Tea"]
     assert (done["added"], done["changed"], done["deleted"], done["unchanged"], done["not_found"]) == (1, 0, 1, 0, [])
     assert done["manifest"]["content_hash"] != before["content_hash"] == done["manifest"]["updates"]["loaded"]
-    assert done["waiting"] == {"added": 0, "changed": 0, "deleted": 0, "unsent": 0}
+    assert done["waiting"] == {"added": 0, "changed": 0, "deleted": 0}
 
 
 def test_what_waits_is_said_by_update_collections_search_and_explain(notes: Path, tmp_path: Path, run) -> None:

@@ -18,9 +18,9 @@ from helpers.points_corpus import write_staging
 from workbench.stores.catalog_errors import StagingError
 from workbench.stores.edge import EdgePoints, EngineFault
 from workbench.stores.edge_build import build_edge
-from workbench.stores.edge_seal import DamagedPoints
 from workbench.stores.edge_worker import building
 from workbench.stores.file_lock import Locked, exclusive
+from workbench.stores.seal import DamagedPoints
 from workbench.stores.staged import point_id_of
 from workbench.stores.vector_check import VectorError
 from workbench.types import Chunk

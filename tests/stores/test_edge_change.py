@@ -16,7 +16,7 @@ from helpers.whole_state import points
 
 from workbench.stores.edge import EdgePoints
 from workbench.stores.edge_build import build_edge, change_edge
-from workbench.stores.edge_seal import DamagedPoints
+from workbench.stores.seal import DamagedPoints
 from workbench.types import Chunk, Facets
 
 # A long vector makes the engine merge few points into a segment that is not written to any more, as it does with many.

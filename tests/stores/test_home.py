@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -121,21 +123,23 @@ def test_a_broken_collection_is_listed_with_the_reason_and_not_opened(loaded: Pa
 
 
 def test_a_reader_that_meets_the_end_of_a_load_opens_the_new_generation(loaded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from workbench.stores import home as module
+    from workbench.stores.home import Place
 
-    calls = []
-    read = module.read_manifest
+    found = []
+    current = Place.current
 
-    def late(generation: Path):
-        calls.append(generation)
-        if len(calls) == 1:
+    def late(self: Place) -> Path | None:
+        """The load ends between reading `current` and holding what it names."""
+        generation = current(self)
+        found.append(generation)
+        if len(found) == 1:
             load(source_of(chunks_of("coffee")), name="c", progress=False)
-        return read(generation)
+        return generation
 
-    monkeypatch.setattr(module, "read_manifest", late)
+    monkeypatch.setattr(Place, "current", late)
     with open_stores("c") as stores:
         assert [p["content"] for _, p, _ in stores.points.all_points()] == ["coffee"]
-    assert calls[0] == loaded != calls[-1]
+    assert found[0] == loaded != found[-1] and not loaded.exists()
 
 
 def test_a_reader_keeps_what_it_opened_while_a_load_ends(loaded: Path) -> None:
@@ -143,13 +147,43 @@ def test_a_reader_keeps_what_it_opened_while_a_load_ends(loaded: Path) -> None:
         load(source_of(chunks_of("coffee")), name="c", progress=False)
         assert [c.text for c in stores.catalog.chunks([0, 1])] == ["tea", "ferry"]
         assert [p.payload["content"] for p in stores.points.scroll([], "any", {}, 10)] == ["tea", "ferry"]
+        assert loaded.exists()
+
+
+def test_a_replaced_generation_goes_with_its_last_reader(loaded: Path) -> None:
+    first, second = open_stores("c"), open_stores("c")
+    load(source_of(chunks_of("coffee")), name="c", progress=False)
+    first.close()
+    assert loaded.exists()
+    second.close()
+    assert not loaded.exists() and len([p for p in loaded.parent.iterdir() if p.is_dir()]) == 1
+
+
+def test_what_a_reader_that_was_killed_held_goes_at_the_next_load(loaded: Path) -> None:
+    command = "import os, workbench.stores.home as h; s = h.open_stores('c'); print('open', flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as reader:
+        assert reader.stdout.readline() == b"open\n"
+        load(source_of(chunks_of("coffee")), name="c", progress=False)
+        assert loaded.exists()
+        reader.kill()
+    load(source_of(chunks_of("noon")), name="c", progress=False)
+    assert not loaded.exists()
 
 
 def test_a_manifest_that_points_at_nothing_is_broken(home: Path) -> None:
     (home / "collections" / "c").mkdir(parents=True)
-    (home / "collections" / "c" / "current").write_text("gone\n")
+    (home / "collections" / "c" / "current").write_text("20260101T000000000000-01234567\n")
     with pytest.raises(BrokenCollection, match="no manifest"):
         open_stores("c")
+
+
+@pytest.mark.parametrize("content", [b"", b"gone\n", b"\xff\x00", b"../../whole/x"])
+def test_a_current_that_names_no_generation_is_broken(loaded: Path, content: bytes) -> None:
+    replace(loaded.parent / "current", content)
+    with pytest.raises(BrokenCollection, match="does not name a generation"):
+        open_stores("c")
+    assert [c.name for c in collections() if c.broken] == ["c"]
+    assert load(source_of(chunks_of("tea")), name="c", progress=False).counts["chunks"] == 1
 
 
 def test_any_name_is_refused_before_the_disk_is_touched(home: Path) -> None:

@@ -14,10 +14,11 @@ from helpers.whole_state import snapshot
 from workbench.errors import BadParameter, WorkbenchError
 from workbench.sources.source import JudgedQuery, Qrel, SourceError
 from workbench.stores.file_lock import Locked, exclusive
-from workbench.stores.home import collections, open_stores, place
+from workbench.stores.home import check_collection, collections, open_stores, place
 from workbench.stores.loader import load
-from workbench.stores.manifest import read_manifest
+from workbench.stores.manifest import BrokenCollection, read_manifest
 from workbench.stores.model_files import PACKAGED_EMBEDDER, locate_packaged
+from workbench.stores.update import update
 from workbench.stores.vector_check import VectorError
 from workbench.text import Tokenizer
 from workbench.types import Chunk
@@ -279,3 +280,41 @@ def test_a_broken_collection_is_loaded_again_from_the_same_source(home: Path) ->
     second = load(source_of(chunks_of("tea")), name="c", progress=False)
     assert second.load_key == first.load_key and second.generation != first.generation
     assert texts_in("c") == ["tea"]
+
+
+def unit_vectors(*angles: float):
+    """A vectors function of a source: one unit vector of 384 dimensions per angle."""
+    rows = np.zeros((len(angles), 384), np.float32)
+    rows[:, 0], rows[:, 1] = np.cos(angles), np.sin(angles)
+    return lambda embed: iter([rows])
+
+
+def test_other_vectors_of_the_same_chunks_are_another_content(home: Path) -> None:
+    """A live collection that was embedded again is loaded again."""
+    found = []
+    for angles in ((0.1, 0.2), (0.1, 0.2), (0.1, 0.3)):
+        manifest = load(source_of(chunks_of("tea", "ferry"), vectors=unit_vectors(*angles)), name="c", progress=False)
+        with open_stores("c") as stores:
+            assert np.allclose(stores.catalog.vectors([1])[0, :2], [np.cos(angles[1]), np.sin(angles[1])])
+        found.append((manifest.content_hash, manifest.generation))
+    assert found[0] == found[1] and found[1][0] != found[2][0]
+
+
+def test_an_update_of_composed_vectors_hashes_them_as_a_load_does(home: Path) -> None:
+    vectors = unit_vectors(0.1, 0.2)
+    before = load(source_of(chunks_of("tea", "ferry"), vectors=vectors), name="c", progress=False).content_hash
+    assert update("c", source_of(chunks_of("noon", first=7)), progress=False).manifest.content_hash != before
+    assert update("c", delete=["e7"], progress=False).manifest.content_hash == before
+
+
+def test_check_names_the_file_that_differs_and_a_load_replaces_it(home: Path) -> None:
+    first = load(source_of(chunks_of("tea", "ferry")), name="c", progress=False)
+    assert check_collection("c") == first
+    path = place("c").current() / "catalog.duckdb"
+    with path.open("r+b") as file:
+        file.seek(path.stat().st_size - 1)
+        file.write(b"\x7f")
+    with pytest.raises(BrokenCollection, match="catalog.duckdb is not what was written"):
+        check_collection("c")
+    assert load(source_of(chunks_of("tea", "ferry")), name="c", progress=False).generation != first.generation
+    check_collection("c")

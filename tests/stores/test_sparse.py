@@ -17,9 +17,9 @@ from workbench.stores.client import ClientPoints
 from workbench.stores.client_build import build_client, in_memory
 from workbench.stores.edge import EdgePoints
 from workbench.stores.edge_build import build_edge
-from workbench.stores.edge_seal import DamagedPoints
 from workbench.stores.manifest import BrokenCollection
 from workbench.stores.points import Points
+from workbench.stores.seal import DamagedPoints
 from workbench.stores.sparse import TERMS_FILE, TermTable
 from workbench.types import point_order
 

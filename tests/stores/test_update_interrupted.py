@@ -68,7 +68,7 @@ def taken_up() -> None:
     done = update("c", progress=False)
     assert (done.changed, done.deleted, done.waiting) == (1, 1, Waiting()) and texts_in("c") == AFTER
     assert {p.name for p in place("c").directory.iterdir()} == {done.manifest.generation, "current"}
-    assert {p.name for p in place("c").current().iterdir()} - {"points.lock"} == {"catalog.duckdb", "points", "manifest.json"}
+    assert {p.name for p in place("c").current().iterdir()} - {"points.lock"} == {"catalog.duckdb", "points", "manifest.json", "seal.json"}
 
 
 @pytest.mark.parametrize("phase", PHASES)

@@ -26,6 +26,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
     app.command("load")(_load)
     app.command("collections")(_collections)
+    app.command("check")(_check)
     app.command("readers")(_readers)
 
 
@@ -110,6 +111,14 @@ def _collections(as_json: Annotated[bool, typer.Option("--json", help="As JSON a
         ]))  # fmt: skip
         return
     _list(found)
+
+
+def _check(name: Annotated[str, typer.Argument(help="The collection.")]) -> None:
+    """Compare every byte of a collection with its checksums; exit with 2 and name the file where one differs."""
+    from workbench.stores.home import check_collection
+
+    manifest = check_collection(name)
+    _console().print(f"{manifest.name} is whole: {_counted(manifest.counts)}, every file as it was written", markup=False)
 
 
 def _readers(as_json: Annotated[bool, typer.Option("--json", help="As JSON and nothing else.")] = False) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.sources.source import Embed, Source
+from workbench.sources.source import Source
 from workbench.stores.catalog import Catalog
 from workbench.stores.catalog_facts import all_facts, chunk_of
 from workbench.stores.loader import ALSO_VECTORS, VECTORS
@@ -58,7 +57,7 @@ def stage_delta(
     parts, made = parts_of(directory), []
     for space, file, recorded, phase in (("", VECTORS, manifest.model, "embed"), (ALSO, ALSO_VECTORS, manifest.also, "embed also")):
         if recorded:
-            own = source if stored is None else replace(source, vectors=partial(_stored, stored, space))
+            own = source if stored is None else replace(source, vectors=lambda _, space=space: stored_vectors(stored, space))
             made.append(write_vectors(directory / file, own, parts, rows, Model(**recorded), cache, report, phase))
     return Delta(directory, made[0].truncated, tuple(warning for found in made for warning in found.warnings))
 
@@ -68,7 +67,8 @@ def source_of(catalog: Catalog) -> Source:
     return Source("catalog", str(catalog.path), {}, lambda: map(chunk_of, all_facts(catalog)), count=catalog.n)
 
 
-def _stored(catalog: Catalog, space: str, embed: Embed) -> Iterator[np.ndarray]:
+def stored_vectors(catalog: Catalog, space: str) -> Iterator[np.ndarray]:
+    """All vectors of a space in point-id order, a few rows at a time."""
     ids = catalog.ids_where()
     for start in range(0, len(ids), VECTORS_A_READ):
         yield catalog.vectors(ids[start : start + VECTORS_A_READ], space=space)

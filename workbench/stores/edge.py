@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import NotAvailable, WorkbenchError
-from workbench.stores.edge_seal import DamagedPoints, Seal, read_seal
 from workbench.stores.file_lock import exclusive
-from workbench.stores.points import ALSO, READ_FIELDS, TERMS_FIELD, Match, Point
+from workbench.stores.points import READ_FIELDS, TERMS_FIELD, Match, Point
 from workbench.stores.qdrant_filters import edge_filter, filter_json
+from workbench.stores.seal import DamagedPoints, read_seal
 from workbench.stores.sparse import SPARSE, TERMS_FILE, TermTable
 from workbench.stores.tie_cut import Scored, best
 from workbench.stores.vector_check import check_query_vector, dim_of
@@ -33,11 +33,12 @@ class EdgePoints:
     another, and Ctrl-C comes after the call. Orders and ties are those that Points states; scores are float32.
     """
 
-    def __init__(self, shard: Any, directory: Path, seal: Seal) -> None:
+    def __init__(self, shard: Any, directory: Path, seal: Mapping[str, Any]) -> None:
         self._shard: Any = shard
         self._pid = os.getpid()
-        self.directory, self.points, self.dim, self.engine = directory, seal.points, seal.dim, seal.engine
-        self.dims = {"": seal.dim, **({ALSO: seal.also} if seal.also else {})}
+        self.directory, self.points, self.engine = directory, seal["points"], seal["engine"]
+        self.dims = seal["dims"]
+        self.dim = self.dims[""]
         table = directory / TERMS_FILE
         self._terms = TermTable(table if table.exists() else None, str(directory))
 
@@ -50,13 +51,15 @@ class EdgePoints:
         import qdrant_edge as edge
 
         directory = Path(directory)
-        seal = read_seal(directory)
+        if not directory.is_dir():
+            raise DamagedPoints("there are no points here", where=str(directory), do="Load the collection again")
         with exclusive(directory, "opening", wait=OPEN_WAIT_SECONDS), engine_calls(str(directory)):
+            seal = read_seal(directory)
             shard = edge.EdgeShard.load(str(directory))
             held = shard.info().points_count
-        if held != seal.points:
+        if held != seal["points"]:
             shard.close()
-            what = f"{held} points where {seal.points} were stored"
+            what = f"{held} points where {seal['points']} were stored"
             raise DamagedPoints(what, where=str(directory), do="Load the collection again")
         return cls(shard, directory, seal)
 

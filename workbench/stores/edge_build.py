@@ -16,9 +16,9 @@ from typing import IO, Any
 from workbench.errors import WorkbenchError
 from workbench.stores.catalog_errors import StagingError
 from workbench.stores.edge import EngineFault
-from workbench.stores.edge_seal import DamagedPoints
 from workbench.stores.edge_worker import building
 from workbench.stores.file_lock import Locked, exclusive
+from workbench.stores.seal import DamagedPoints
 from workbench.stores.staged import check_staging
 from workbench.types import PointId
 
@@ -29,7 +29,7 @@ Progress = Callable[[str, int, int], None]
 # A filter without an index reads every payload instead, about 5 microseconds each.
 FACETS_INDEXED_FROM = 1000
 _WORKER = "workbench.stores.edge_worker"
-_KINDS = {k.__name__: k for k in (EngineFault, Locked, StagingError, WorkbenchError)}
+_KINDS = {k.__name__: k for k in (DamagedPoints, EngineFault, Locked, StagingError, WorkbenchError)}
 
 
 def build_edge(

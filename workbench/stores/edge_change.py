@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from workbench.stores.edge import OPEN_WAIT_SECONDS
-from workbench.stores.edge_seal import PASSING, SEAL
 from workbench.stores.edge_worker import facet_indexes, finish, points_of, tell, terms_index
 from workbench.stores.file_lock import exclusive
 from workbench.stores.points import ALSO, KEYWORD_FIELDS, TERMS_FIELD
+from workbench.stores.seal import PASSING, SEAL, read_seal
 from workbench.stores.staged import BATCH, MetadataKeys, staged_points
 from workbench.types import PointId
 
@@ -33,6 +33,7 @@ def change_shard(
     import qdrant_edge as edge
 
     with exclusive(standing, "copying", wait=OPEN_WAIT_SECONDS):
+        read_seal(standing, whole=True)  # damage is not copied, and sealed anew
         unsealed = shutil.ignore_patterns(SEAL, PASSING)
         shutil.copytree(standing, directory, copy_function=_copy_sparse, ignore=unsealed, dirs_exist_ok=True)
     shard = edge.EdgeShard.load(str(directory))

@@ -10,14 +10,15 @@ import os
 import shutil
 import sys
 import threading
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from workbench.errors import WorkbenchError
 from workbench.stores.edge import engine_calls
-from workbench.stores.edge_seal import write_seal
 from workbench.stores.file_lock import exclusive
 from workbench.stores.points import ALSO, DATETIME_FIELDS, KEYWORD_FIELDS, MOMENT_FIELDS, TERMS_FIELD
+from workbench.stores.seal import write_seal
 from workbench.stores.sparse import SPARSE, TERMS_FILE, Weights
 from workbench.stores.staged import Batch, MetadataKeys, staged_points
 from workbench.stores.vector_check import read_vectors
@@ -85,7 +86,9 @@ def finish(directory: Path, shard: Any, total: int, rows: dict[str, Any]) -> Non
     shard.close()
     if held != total:
         raise WorkbenchError(f"the shard holds {held} points instead of {total}", do="An id stands twice")
-    write_seal(directory, total, *(r.shape[1] for r in rows.values()))
+    dims = {name: r.shape[1] for name, r in rows.items()}
+    facts = {"points": total, "dims": dims, "engine": f"qdrant-edge-py {version('qdrant-edge-py')}"}
+    write_seal(directory, (p for p in directory.rglob("*") if p.is_file()), facts)
 
 
 def _config(dims: dict[str, int], sparse: bool) -> Any:

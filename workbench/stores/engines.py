@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench.errors import BadParameter, WorkbenchError
 from workbench.stores.manifest import BrokenCollection, Manifest, write_whole
+from workbench.stores.seal import SEAL, read_seal, write_seal
 from workbench.stores.sparse import SETTINGS, TERMS_FILE
 
 if TYPE_CHECKING:
@@ -165,17 +166,36 @@ def open_points(generation: Path, manifest: Manifest) -> Points:
     return EdgePoints.open(generation / POINTS)
 
 
-def check(generation: Path, manifest: Manifest, *, ask_server: bool = False) -> None:
-    """What can be told of a generation without reading it through: the catalog opens, the embedded points have
-    their files, and where it is to be asked the server has its collection. Nothing is written. Raises the stores'
-    named errors, or BrokenCollection."""
+def seal(generation: Path) -> None:
+    """Record the files of a complete generation; a shard's own seal stands for the shard."""
+    files = [p for p in generation.iterdir() if p.is_file() and p.suffix != ".lock"]
+    points = generation / POINTS / SEAL
+    write_seal(generation, [*files, points] if points.exists() else files, {})
+
+
+def check(generation: Path, manifest: Manifest, *, whole: bool = False) -> None:
+    """Raise BrokenCollection, DamagedPoints or a store's own error where a generation is not what was sealed.
+
+    Sizes, small files and the catalog's header are looked at; with `whole` every byte of every file, those that
+    variants made beside the catalog too, and the server is asked for its collection. Nothing is written.
+    """
+    read_seal(generation, whole=whole, error=BrokenCollection)
     open_catalog(generation, manifest).close()
     if EDGE in manifest.engines:
-        from workbench.stores.edge_seal import read_seal
+        read_seal(generation / POINTS, whole=whole, locked=False)
+    if whole:
+        for made in sorted(generation.glob(f"*.{SEAL}")):
+            read_seal(generation, whole=True, seal=made.name, error=BrokenCollection)
+        if QDRANT in manifest.engines:
+            _check_server(generation, manifest)
 
-        read_seal(generation / POINTS)
-    elif ask_server:
-        open_points(generation, manifest).close()
+
+def _check_server(generation: Path, manifest: Manifest) -> None:
+    with open_points(generation, manifest) as points:
+        held = points.count((), "any", {})
+    if held != manifest.counts["chunks"]:
+        what = f"the server holds {held} points instead of {manifest.counts['chunks']}"
+        raise BrokenCollection(what, where=points.where, do="Load it again")
 
 
 def abandon(whole: Path) -> None:

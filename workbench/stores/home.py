@@ -2,6 +2,9 @@
 
 `<home>/collections/<name>/current` names the generation; it is replaced atomically when a load has ended, so a
 reader sees the earlier collection or the new one, whole. `staging` beside it is a load under way or interrupted.
+
+A reader holds the generation that it opened, by a shared lock on its manifest, and goes on with it whatever is loaded
+meanwhile. A generation that is replaced is removed when nobody holds it: by the load, or by its last reader.
 """
 
 from __future__ import annotations
@@ -9,16 +12,25 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from workbench import settings
 from workbench.errors import BadParameter, NotAvailable, WorkbenchError
-from workbench.stores.engines import check, open_catalog, open_points
-from workbench.stores.manifest import Manifest, read_manifest, write_whole
+from workbench.stores.engines import check, open_catalog, open_points, retire
+from workbench.stores.manifest import (
+    MANIFEST,
+    BrokenCollection,
+    Manifest,
+    read_manifest,
+    write_whole,
+)
 from workbench.stores.points import ALSO
+from workbench.stores.seal import read_seal
 from workbench.stores.waiting import Waiting, waiting_in
 from workbench.text import Tokenizer
 
@@ -31,7 +43,10 @@ STAGING, CURRENT = "staging", "current"
 EMBEDDINGS = "embeddings.sqlite"
 # A name is a directory here and part of a collection's name on a server. ".lock" is the lock's file.
 _NAME = re.compile(r"(?!.*\.lock$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_OPENINGS = 3  # a load may end between reading `current` and opening what it names
+_GENERATION = re.compile(r"\d{8}T\d{12}-[0-9a-f]{8}")
+# An update may replace the generation between reading `current` and holding what it names, which takes milliseconds.
+HOLD_SECONDS = 10.0
+_RETRY_SECONDS = 0.01
 
 
 class UnknownCollection(BadParameter):
@@ -54,19 +69,96 @@ class Place:
         return self.directory / STAGING
 
     def current(self) -> Path | None:
-        """The complete generation's directory, None where no load has ended yet."""
+        """The complete generation's directory, None where no load has ended yet. Raises BrokenCollection."""
+        path = self.directory / CURRENT
         try:
-            generation = (self.directory / CURRENT).read_text(encoding="utf-8").strip()
+            generation = path.read_bytes().decode("ascii", "replace").strip()
         except FileNotFoundError:
             return None
+        if not _GENERATION.fullmatch(generation):
+            raise BrokenCollection("it does not name a generation", where=str(path), do="Load it again")
         return self.directory / generation
 
+    def hold(self) -> Held:
+        """The complete generation, kept until it is released. Raises UnknownCollection, BrokenCollection."""
+        end = time.monotonic() + HOLD_SECONDS
+        while True:
+            generation = generation_of(self)
+            held = _held(self, generation)
+            if held is not None and self.current() == generation:
+                return held
+            if held is not None:
+                held.release()
+            elif self.current() == generation and not (generation / MANIFEST).exists():
+                raise BrokenCollection("it has no manifest", where=str(generation), do="Load it again")
+            if time.monotonic() > end:
+                what = f"it was replaced again and again for {HOLD_SECONDS:g} s"
+                raise BrokenCollection(what, where=str(self.directory), do="Try again")
+            time.sleep(_RETRY_SECONDS)
+
     def switch(self, generation: str) -> None:
-        """Make a generation the complete one, atomically, and remove the others."""
+        """Make a generation the complete one, atomically, and remove the others that no reader holds."""
         write_whole(self.directory / CURRENT, generation + "\n")
         for other in self.directory.iterdir():
             if other.is_dir() and other.name not in (generation, STAGING):
-                shutil.rmtree(other, ignore_errors=True)  # what a reader still holds open goes at the next load
+                _remove(other)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A generation that is not removed until it is released."""
+
+    place: Place
+    generation: Path
+    file: IO[bytes]
+
+    def __enter__(self) -> Path:
+        return self.generation
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def release(self) -> None:
+        """Let it go; the last reader of a replaced one removes it."""
+        if not self.file.closed:
+            self.file.close()
+            with suppress(WorkbenchError, OSError):
+                if self.place.current() != self.generation:
+                    _remove(self.generation)
+
+
+def _held(where: Place, generation: Path) -> Held | None:
+    """The generation held, None where it is being removed or is gone."""
+    import portalocker
+
+    try:
+        file = (generation / MANIFEST).open("rb")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    try:
+        portalocker.lock(file, portalocker.LOCK_SH | portalocker.LOCK_NB)
+    except portalocker.AlreadyLocked:
+        file.close()
+        return None
+    except (portalocker.LockException, OSError):
+        pass  # a file system without locks: it is read as it is
+    return Held(where, generation, file)
+
+
+def _remove(generation: Path) -> None:
+    """Remove a replaced generation that no reader holds, and its collection on a server."""
+    import portalocker
+
+    try:
+        with (generation / MANIFEST).open("r+b") as file:
+            portalocker.lock(file, portalocker.LOCK_EX | portalocker.LOCK_NB)
+            with suppress(WorkbenchError):
+                retire(read_manifest(generation))
+            shutil.rmtree(generation, ignore_errors=True)
+    except FileNotFoundError:
+        shutil.rmtree(generation, ignore_errors=True)
+    except (portalocker.LockException, OSError):
+        pass  # held, or not ours to write: a later load or its last reader removes it
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +172,7 @@ class Stores:
     embedder: Embedder
     tokenizer: Tokenizer
     also: Embedder | None = None
+    held: Held | None = None
 
     def space(self, model: str) -> tuple[Embedder, str]:
         """What embeds a query for the model of this name ("" is the first), and the space of that model's vectors.
@@ -107,6 +200,8 @@ class Stores:
         self.points.close()
         for embedder in filter(None, (self.embedder, self.also)):
             embedder.close()
+        if self.held is not None:
+            self.held.release()
 
 
 UNFINISHED = "its first load has not ended; load it again to resume"
@@ -139,16 +234,27 @@ def collections() -> list[Listed]:
 
 
 def open_stores(name: str) -> Stores:
-    """Open a loaded collection for reading. Raises UnknownCollection, BrokenCollection, or an engine's own error."""
-    where = place(name)
-    for opening in range(1, _OPENINGS + 1):
-        generation = generation_of(where)
-        try:
-            return _open(read_manifest(generation), generation)
-        except WorkbenchError:
-            if opening == _OPENINGS or where.current() == generation:
-                raise
-    raise AssertionError("unreachable")
+    """Open a loaded collection for reading, as it is now, whatever is loaded afterwards.
+
+    Raises UnknownCollection, BrokenCollection, or an engine's own error.
+    """
+    held = place(name).hold()
+    try:
+        return _open(read_manifest(held.generation), held)
+    except BaseException:
+        held.release()
+        raise
+
+
+def check_collection(name: str) -> Manifest:
+    """Compare every byte of a collection with its checksums, and return its manifest.
+
+    Raises UnknownCollection, BrokenCollection, DamagedPoints or a store's own error, which name the file.
+    """
+    with place(name).hold() as generation:
+        manifest = read_manifest(generation)
+        check(generation, manifest, whole=True)
+        return manifest
 
 
 def generation_of(where: Place) -> Path:
@@ -168,7 +274,9 @@ def embedder_for(recorded: Mapping[str, Any]) -> Embedder:
     return Embedder(Model(**recorded), home / EMBEDDINGS if os.access(home, os.W_OK) else None)
 
 
-def _open(manifest: Manifest, generation: Path) -> Stores:
+def _open(manifest: Manifest, held: Held) -> Stores:
+    generation = held.generation
+    read_seal(generation, error=BrokenCollection)
     catalog = open_catalog(generation, manifest)
     try:
         points = open_points(generation, manifest)
@@ -176,18 +284,18 @@ def _open(manifest: Manifest, generation: Path) -> Stores:
         catalog.close()
         raise
     also = embedder_for(manifest.also) if manifest.also else None
-    return Stores(manifest, catalog, points, embedder_for(manifest.model), manifest.words, also)
+    return Stores(manifest, catalog, points, embedder_for(manifest.model), manifest.words, also, held)
 
 
 def _listed(name: str) -> Listed:
     where = Place(settings.home(), name)
     try:
-        generation = where.current()
-        if generation is None:
+        if where.current() is None:
             return Listed(name, None, UNFINISHED)
-        manifest = read_manifest(generation)
-        check(generation, manifest)
-        return Listed(name, manifest, waiting=waiting_in(generation))
+        with where.hold() as generation:
+            manifest = read_manifest(generation)
+            check(generation, manifest)
+            return Listed(name, manifest, waiting=waiting_in(generation))
     except (WorkbenchError, OSError) as error:
         return Listed(name, None, str(error))
 

@@ -16,17 +16,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench import settings
 from workbench.errors import BadParameter, WorkbenchError
 from workbench.sources.source import JudgedQuery, Qrel, Source, SourceError
-from workbench.stores.engines import CATALOG, Engine, abandon, check, engine_for, retire
+from workbench.stores.engines import CATALOG, Engine, abandon, check, engine_for, seal
 from workbench.stores.file_lock import exclusive
-from workbench.stores.hashes import content_of, load_key_of
+from workbench.stores.hashes import content_of, digest_of_file, load_key_of
 from workbench.stores.home import EMBEDDINGS, Place, place
 from workbench.stores.manifest import Manifest, read_manifest
 from workbench.stores.model import Model, find_model
@@ -35,6 +34,9 @@ from workbench.stores.staging import NAMED, Staged, parts_of, some, stage
 from workbench.stores.storage_errors import storage_errors
 from workbench.text import DEFAULT, STOP_LISTS, Tokenizer, well_formed
 from workbench.types import as_plain
+
+if TYPE_CHECKING:
+    from workbench.stores.vector_pass import VectorPass
 
 PARTS, VECTORS, ALSO_VECTORS, WHOLE = "parts", "vectors.npy", "vectors-also.npy", "whole"
 VERSIONS_OF = ("ranking-workbench", "duckdb", "fastembed", "onnxruntime", "numpy")
@@ -136,20 +138,29 @@ class _Load:
         staged = stage(self.source, reading, self.tokenizer, self.report.tick)
         if not staged.chunks:
             raise SourceError("there is no text to load", where=self.source.location)
-        content, key = self._hashes(staged)
+        composed = None
+        if self.source.vectors is not None:
+            composed = self._vectors_in(reading / VECTORS, parts_of(reading), staged.chunks, self.model)
+        content, key = self._hashes(staged, digest_of_file(reading / VECTORS) if composed else "")
         standing = self._standing(key)
         if standing is not None:
             self._clear()
             return standing
         work = self._workplace(reading, key)
-        truncated, warnings = self._fill(work, staged)
+        truncated, warnings = self._fill(work, staged, composed)
         return self._publish(work / WHOLE, staged, truncated, warnings, content, key)
 
-    def _hashes(self, staged: Staged) -> tuple[str, str]:
+    def _vectors_in(self, path: Path, parts: Sequence[Path], rows: int, model: Model, phase: str = "embed") -> VectorPass:
+        from workbench.stores.vector_pass import write_vectors
+
+        cache = self.where.home / EMBEDDINGS
+        return write_vectors(path, self.source, parts, rows, model, cache, self.report, phase)
+
+    def _hashes(self, staged: Staged, composed: str) -> tuple[str, str]:
         """The hash of the content, and of all that a load depends on."""
         source = self.source
         content = content_of(
-            staged.digest, source.queries, source.qrels, self.tokenizer, self.model, self._vectors(), self.also
+            staged.digest, source.queries, source.qrels, self.tokenizer, self.model, self._vectors() + composed, self.also
         )
         location = (source.kind, source.location, plain(source.settings))
         return content, load_key_of(content, *location, self.model, self.engine.settings, self.also)
@@ -163,7 +174,7 @@ class _Load:
         if manifest is None or manifest.load_key != key:
             return None
         try:
-            check(self.where.directory / manifest.generation, manifest, ask_server=True)
+            check(self.where.directory / manifest.generation, manifest, whole=True)
         except WorkbenchError:
             return None
         return manifest
@@ -173,6 +184,8 @@ class _Load:
         work = self.where.staging / key[:16]
         self._clear(keep=(work, reading))
         work.mkdir(exist_ok=True)
+        if (reading / VECTORS).exists():
+            os.replace(reading / VECTORS, work / VECTORS)
         if (work / PARTS).exists():
             shutil.rmtree(reading, ignore_errors=True)
         else:
@@ -191,20 +204,16 @@ class _Load:
                 with suppress(OSError):  # not empty, or not there
                     directory.rmdir()
 
-    def _fill(self, work: Path, staged: Staged) -> tuple[int, list[str]]:
+    def _fill(self, work: Path, staged: Staged, composed: VectorPass | None) -> tuple[int, list[str]]:
         """Both stores in `whole`; returns how many texts were cut, and the warnings."""
         from workbench.stores.catalog_build import build_catalog
-        from workbench.stores.vector_pass import write_vectors
-
         parts, vectors, whole = parts_of(work / PARTS), work / VECTORS, work / WHOLE
         whole.mkdir(exist_ok=True)
-        written = partial(write_vectors, source=self.source, parts=parts, rows=staged.chunks,
-                          cache=self.where.home / EMBEDDINGS, report=self.report)  # fmt: skip
-        made = written(vectors, model=self.model)
+        made = composed or self._vectors_in(vectors, parts, staged.chunks, self.model)
         warnings, also = made.warnings, None
         if self.also is not None:
             also = work / ALSO_VECTORS
-            second = written(also, model=self.also, phase="embed also")
+            second = self._vectors_in(also, parts, staged.chunks, self.also, "embed also")
             warnings += [f"{self.also.name}: {w}" for w in second.warnings]
         self.report.phase("build", 2 * staged.chunks)
 
@@ -243,20 +252,18 @@ class _Load:
             also=self.also.recorded if self.also else {},
         )  # fmt: skip
         manifest.write(whole)
+        seal(whole)
         check(whole, manifest)
-        earlier = self._earlier()
         os.replace(whole, self.where.directory / manifest.generation)
         self.where.switch(manifest.generation)
-        if earlier is not None:
-            retire(earlier)
         self._clear()
         self.report.tick(1)
         return manifest
 
     def _earlier(self) -> Manifest | None:
         """The manifest that stands, None where there is none or it cannot be read."""
-        generation = self.where.current()
         try:
+            generation = self.where.current()
             return read_manifest(generation) if generation else None
         except WorkbenchError:
             return None

@@ -14,7 +14,7 @@ from workbench.text import Tokenizer
 from workbench.types import as_plain
 
 MANIFEST = "manifest.json"
-FORMAT = 1  # of the stores' layout: another number is another layout, and the collection is loaded again
+FORMAT = 2  # of the stores' layout: another number is another layout, and the collection is loaded again
 
 
 class BrokenCollection(WorkbenchError):

@@ -24,7 +24,7 @@ from workbench.stores.manifest import Manifest, read_manifest
 from workbench.stores.progress import Listener, reporting
 from workbench.stores.staging import NAMED, some
 from workbench.stores.storage_errors import storage_errors
-from workbench.stores.update_apply import apply, send
+from workbench.stores.update_apply import apply
 from workbench.stores.update_plan import highest_of, plan_of
 from workbench.stores.update_source import changes_source, whole_source
 from workbench.stores.waiting import ADDED, CHANGED, DELETED, Journal, Waiting, waiting_documents, waiting_in
@@ -80,7 +80,6 @@ def update(
             found = _put(generation, manifest, given, source is not None, deleted, missing_ok)
         done, known = [what for _, what, _, _ in found.changes], set(manifest.warnings)
         if not defer:
-            send(generation, manifest, report)
             manifest, documents = apply(where, generation, manifest, report)
             done = [d.change for d in documents]
         counts = (done.count(change) for change in (ADDED, CHANGED, DELETED))

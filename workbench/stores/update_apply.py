@@ -15,31 +15,31 @@ from workbench.stores.catalog import Catalog
 from workbench.stores.catalog_build import build_catalog
 from workbench.stores.catalog_facts import digest_of
 from workbench.stores.catalog_merge import merge_catalogs
-from workbench.stores.delta import Delta, source_of, stage_delta
+from workbench.stores.delta import Delta, source_of, stage_delta, stored_vectors
 from workbench.stores.embedding import Embedder
-from workbench.stores.engine_change import change_points, in_place, send_points
-from workbench.stores.engines import CATALOG, QDRANT, Engine, abandon, check, engine_of, open_catalog, retire
-from workbench.stores.hashes import content_of, load_key_of
+from workbench.stores.engines import (
+    CATALOG,
+    POINTS,
+    Embedded,
+    Engine,
+    abandon,
+    check,
+    engine_of,
+    open_catalog,
+    seal,
+    stored,
+)
+from workbench.stores.hashes import content_of, digest_of_vectors, load_key_of
 from workbench.stores.home import EMBEDDINGS, Place
 from workbench.stores.loader import VERSIONS_OF, WHOLE, unknown_judged
 from workbench.stores.manifest import Manifest
 from workbench.stores.model import Model
 from workbench.stores.progress import Report
 from workbench.stores.update_plan import Plan, highest_of, plan_of
-from workbench.stores.waiting import ADDED, CHANGED, DELETED, UNSENT, Journal, WaitingDocument, waiting_in
+from workbench.stores.waiting import ADDED, CHANGED, DELETED, Journal, WaitingDocument, waiting_in
 
-WORK, SENT = "update", "sent"
-"""The directory of an update under way within the staging, and of what was sent, on its way out."""
-
-
-def send(generation: Path, manifest: Manifest, report: Report) -> None:
-    """Send to the server what the catalog knows and an interrupted update did not send; it waits no more."""
-    unsent = generation / UNSENT
-    if unsent.is_dir():
-        report.phase("build")
-        send_points(manifest, Delta(unsent), report.tick)
-        os.replace(unsent, generation / SENT)
-        shutil.rmtree(generation / SENT, ignore_errors=True)
+WORK = "update"
+"""The directory of an update under way within the staging."""
 
 
 def apply(
@@ -63,7 +63,6 @@ def apply(
         _clear(work)
         with suppress(OSError):  # an interrupted load's stages are there
             where.staging.rmdir()
-    send(where.directory / made.generation, made, report)
     return made, plan.documents
 
 
@@ -94,13 +93,19 @@ class _Apply:
         merge_catalogs(whole / CATALOG, self.generation / CATALOG, self.plan.removed, added)
         with Catalog.open(whole / CATALOG) as catalog:
             made = self._manifest(catalog, delta)
-            if "sparse" in self.engine.settings:
-                # Each weight depends on the mean length of all: no point stays what it is.
+            if isinstance(self.engine, Embedded) and not self.engine.sparse:
+                from workbench.stores.edge_build import change_edge
+
+                change_edge(
+                    whole / POINTS, self.generation / POINTS, self.plan.ids, delta.parts, delta.vectors, catalog.n,
+                    progress=stored(self.report.tick), also=delta.also,
+                )  # fmt: skip
+            else:
+                # A sparse weight depends on the mean length of all, and a server's collection is one generation's, so
+                # that whoever has the earlier one open goes on with it: every point is stored anew.
                 every = stage_delta(self.work / "every", source_of(catalog), self.manifest, cache, self.report, catalog)
                 self.engine.build(self.where.name, whole, every.parts, every.vectors, self.report.tick, every.also)
-            else:
-                change_points(self.manifest, self.generation, whole, self.plan.ids, delta, catalog.n, self.report.tick)
-        return self._publish(made, delta, whole)
+        return self._publish(made, whole)
 
     def _manifest(self, catalog: Catalog, delta: Delta) -> Manifest:
         """The new generation's account of its content: what stands as it was said, what changed counted anew."""
@@ -111,7 +116,8 @@ class _Apply:
         entities = set(catalog.sql("SELECT DISTINCT entity_id FROM chunk").to_series())
         unknown, warnings = unknown_judged(queries, qrels, entities)
         model, also = Model(**base.model), Model(**base.also) if base.also else None
-        content = content_of(digest_of(catalog), queries, qrels, base.words, model, base.vectors, also)
+        composed = digest_of_vectors(stored_vectors(catalog, "")) if base.vectors == "composed" else ""
+        content = content_of(digest_of(catalog), queries, qrels, base.words, model, base.vectors + composed, also)
         key = load_key_of(content, base.kind, base.location, base.settings, model, self.engine.settings, also)
         cut = Embedder(model).truncated(self.gone) if self.gone and base.vectors == "embedded" else 0
         counts = {"chunks": catalog.n, "entities": len(entities), **unknown,
@@ -132,21 +138,16 @@ class _Apply:
             **{change: done.count(change) for change in (ADDED, CHANGED, DELETED)},
         }  # fmt: skip
 
-    def _publish(self, made: Manifest, delta: Delta, whole: Path) -> Manifest:
+    def _publish(self, made: Manifest, whole: Path) -> Manifest:
         """Move the generation to its place, and make it the current one."""
         self.report.phase("publish", 1)
-        stays = in_place(made)
-        if stays and self.plan.fresh:
-            os.replace(delta.directory, whole / UNSENT)
-        points = {QDRANT: made.engines[QDRANT]} if stays else self.engine.described(whole)
         sizes = {"catalog": (whole / CATALOG).stat().st_size, "points": self.engine.size(whole)}
-        made = replace(made, engines={"duckdb": {"version": version("duckdb")}, **points}, sizes=sizes)
+        made = replace(made, engines={"duckdb": {"version": version("duckdb")}, **self.engine.described(whole)}, sizes=sizes)
         made.write(whole)
+        seal(whole)
         check(whole, made)
         os.replace(whole, self.where.directory / made.generation)
         self.where.switch(made.generation)
-        if not stays:
-            retire(self.manifest)
         self.report.tick(1)
         return made
 

@@ -18,9 +18,6 @@ from typing import Any
 from workbench.stores.storage_errors import StorageError
 
 FILE = "waiting.sqlite"
-UNSENT = "unsent"
-"""The directory of chunks that the catalog holds and the server does not yet."""
-
 ADDED, CHANGED, DELETED = "added", "changed", "deleted"
 
 _SCHEMA = """
@@ -42,16 +39,15 @@ Rows = Mapping[int, str | None]
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """How many documents wait: to be added, changed or deleted in both stores, or to be sent to the server alone."""
+    """How many documents wait to be added, changed or deleted in both stores."""
 
     added: int = 0
     changed: int = 0
     deleted: int = 0
-    unsent: int = 0
 
     @property
     def documents(self) -> int:
-        return self.added + self.changed + self.deleted + self.unsent
+        return self.added + self.changed + self.deleted
 
     def __str__(self) -> str:
         return f"{self.documents} {'document waits' if self.documents == 1 else 'documents wait'} to be indexed"
@@ -143,7 +139,7 @@ def waiting_in(generation: Path) -> Waiting:
     """What waits in a generation. Raises StorageError for a journal that cannot be read."""
     with _reading(generation) as db:
         counts = dict(db.execute("SELECT change, count(*) FROM document GROUP BY change")) if db else {}
-    return Waiting(**counts, unsent=_unsent(generation / UNSENT))
+    return Waiting(**counts)
 
 
 def waiting_documents(generation: Path, named: str | None = None) -> list[WaitingDocument]:
@@ -168,14 +164,6 @@ def _reading(generation: Path) -> Iterator[sqlite3.Connection | None]:
             yield db if made else None
         finally:
             db.close()
-
-
-def _unsent(directory: Path) -> int:
-    if not directory.is_dir():
-        return 0
-    from workbench.stores.staging import parts_of, texts_of
-
-    return len({entity for entities, _ in texts_of(parts_of(directory), 1000) for entity in entities})
 
 
 @contextmanager

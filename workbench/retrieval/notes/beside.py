@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from workbench.retrieval.notes.old_store import build_old
 from workbench.retrieval.notes.sqlite_build import build_sqlite
 from workbench.stores.file_lock import exclusive
+from workbench.stores.seal import SEAL, DamagedPoints, read_seal, write_seal
 from workbench.stores.storage_errors import storage_errors
 
 if TYPE_CHECKING:
@@ -35,8 +36,19 @@ def _made(collection: Collection, ending: str, build: Callable[[Path, Path], Non
     """
     catalog = Path(collection.stores.catalog.path)
     path = catalog.with_name(f"notes-{collection.inputs['content'][:12]}.{ending}")
-    if not path.is_file():
+    if not _whole(path):
         with exclusive(path, f"making {path.name}", wait=WAIT), storage_errors(path):
-            if not path.is_file():
+            if not _whole(path):
+                path.unlink(missing_ok=True)
                 build(catalog, path)
+                write_seal(path.parent, [path], {}, f"{path.name}.{SEAL}")
     return path
+
+
+def _whole(path: Path) -> bool:
+    """Whether the file is there as it was made; it is made again where it is damaged."""
+    try:
+        read_seal(path.parent, seal=f"{path.name}.{SEAL}")
+    except DamagedPoints:
+        return False
+    return True
