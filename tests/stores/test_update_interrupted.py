@@ -85,7 +85,7 @@ def test_kill_9_at_any_phase_leaves_the_collection_readable_and_what_waits_known
 @pytest.mark.parametrize(
     ("module", "function", "waits"),
     [
-        ("update", "plan_of", False), ("engine_change", "change_points", True), ("update_apply", "digest_of", True),
+        ("update", "plan_of", False), ("edge_build", "change_edge", True), ("update_apply", "digest_of", True),
         ("home", "write_whole", True),
     ],
 )  # fmt: skip

@@ -118,7 +118,7 @@ def _check(name: Annotated[str, typer.Argument(help="The collection.")]) -> None
     from workbench.stores.home import check_collection
 
     manifest = check_collection(name)
-    _console().print(f"{manifest.name} is whole: {_counted(manifest.counts)}, every file as it was written", markup=False)
+    new_console().print(f"{manifest.name} is whole: {_counted(manifest.counts)}, every file as it was written", markup=False)
 
 
 def _readers(as_json: Annotated[bool, typer.Option("--json", help="As JSON and nothing else.")] = False) -> None:
