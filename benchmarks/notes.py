@@ -123,7 +123,7 @@ def _queries(at: Project, label: str) -> list[Query]:
 def _ask(notes_: Notes, query: Query) -> Ask:
     text = query.normalised
     vector = notes_.embedder.embed_query(text)
-    return Ask(tuple(notes_.engine.tokenizer.query_terms(text)), vector, typed(query.filters), K_CAP, K_CAP, 0, PAGE)
+    return Ask(tuple(notes_.engine.tokenizer.terms(text)), vector, typed(query.filters), K_CAP, K_CAP, 0, PAGE)
 
 
 def _lexical(at: Project, ask: Ask) -> None:

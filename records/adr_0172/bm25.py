@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from typing import Any
 
 from records.adr_0172.incident import TITLE
@@ -57,7 +58,8 @@ def sparse_ranks(run: Run, size: int) -> dict[str, int | None]:
 def length_sweep(at: Incident) -> list[dict[str, Any]]:
     """The fused rank of the target at each length, its lexical rank by plain BM25 and by BM25 over fields."""
     catalog = at.collection.stores.catalog
-    terms = at.collection.stores.tokenizer.query_terms(at.queries[TITLE].text)
+    terms = at.collection.stores.tokenizer.terms(at.queries[TITLE].text)
+    times = Counter(terms)
     semantic = next(r for r in at.search(TITLE, "two_lists").lists if r.name == "semantic")
     tf, title_tf, title_length = _frequencies(at, terms)
     rows = []
@@ -65,7 +67,10 @@ def length_sweep(at: Incident) -> list[dict[str, Any]]:
         top = catalog.bm25_top if kind == "plain" else catalog.bm25_fields_top
         others = [(i, s) for i, s in top(terms, {}, catalog.n) if i != at.target]
         for length in LENGTHS:
-            score = plain_score(catalog, tf, length) if kind == "plain" else fields_score(catalog, tf, title_tf, title_length, length)
+            score = (
+                plain_score(catalog, times, tf, length) if kind == "plain"
+                else fields_score(catalog, times, tf, title_tf, title_length, length)
+            )  # fmt: skip
             rank = 1 + bisect_left([-s for _, s in others], -score)
             fused = _fused_rank(others, rank, at.target, semantic)
             rows.append({"scoring": kind, "length": length, "lexical_rank": rank, "fused_rank": fused,
@@ -73,15 +78,15 @@ def length_sweep(at: Incident) -> list[dict[str, Any]]:
     return rows
 
 
-def plain_score(catalog: Any, tf: dict[str, int], length: float) -> float:
-    """BM25 of a chunk with these term frequencies and this relative length."""
+def plain_score(catalog: Any, times: Counter[str], tf: dict[str, int], length: float) -> float:
+    """BM25 of a chunk with these term frequencies and this relative length; `times`: how often the query has a term."""
     df = catalog.df(list(tf))
-    return sum(idf(catalog.n, df[t]) * n * (K1 + 1) / (n + K1 * (1 - B + B * length)) for t, n in tf.items())
+    return sum(times[t] * idf(catalog.n, df[t]) * n * (K1 + 1) / (n + K1 * (1 - B + B * length)) for t, n in tf.items())
 
 
 def fields_score(
-    catalog: Any, tf: dict[str, int], title_tf: dict[str, int], title_length: float, length: float,
-    title_weight: float = 3.0,
+    catalog: Any, times: Counter[str], tf: dict[str, int], title_tf: dict[str, int], title_length: float,
+    length: float, title_weight: float = 3.0,
 ) -> float:  # fmt: skip
     """BM25F of the same chunk: its title keeps its own length while the content grows."""
     held = catalog.sql("SELECT term, either_df FROM dict WHERE term IN (SELECT unnest($t::VARCHAR[]))", {"t": list(tf)})
@@ -89,7 +94,7 @@ def fields_score(
     total = 0.0
     for term, n in tf.items():
         weighed = n / (1 - B + B * length) + title_weight * title_tf.get(term, 0) / (1 - B + B * title_length)
-        total += idf(catalog.n, df[term]) * weighed * (K1 + 1) / (weighed + K1)
+        total += times[term] * idf(catalog.n, df[term]) * weighed * (K1 + 1) / (weighed + K1)
     return total
 
 

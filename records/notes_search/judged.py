@@ -87,7 +87,7 @@ def _trial(run: Run, name: str, collection: Collection) -> Trial:
 def _ask(notes: Notes, text: str, **more: Any) -> Ask:
     text = Query(text).normalised
     vector = notes.embedder.embed_query(text) if text else None
-    return Ask(tuple(notes.engine.tokenizer.query_terms(text)), vector, typed({}), K_CAP, K_CAP, 0, DEPTH - 1, **more)
+    return Ask(tuple(notes.engine.tokenizer.terms(text)), vector, typed({}), K_CAP, K_CAP, 0, DEPTH - 1, **more)
 
 
 def _by_statement(notes: Notes, text: str, fusion: Any) -> list[tuple[Key, float]]:

@@ -80,7 +80,7 @@ def every_row(notes: Notes, query: Query) -> list[tuple[tuple[str, str], float]]
     """The whole fused ranking, the caps lifted: (key, score)."""
     text = query.normalised
     ask = Ask(
-        tuple(notes.engine.tokenizer.query_terms(text)), notes.embedder.embed_query(text), typed(query.filters),
+        tuple(notes.engine.tokenizer.terms(text)), notes.embedder.embed_query(text), typed(query.filters),
         EVERY_CHUNK, EVERY_CHUNK, 0, EVERY_CHUNK,
     )  # fmt: skip
     return [((row.type, row.id), row.score) for row in notes.engine.ranked(ask).rows]
@@ -127,7 +127,7 @@ def _reached(at: Project, budget: Budget, queries: int) -> dict[str, float]:
     found = []
     for q in asked(at, queries):
         text = Query(q.text).normalised
-        ask = Ask(tuple(at.new.engine.tokenizer.query_terms(text)), at.new.embedder.embed_query(text), typed({}), budget.k_fts, budget.k_vec, 0, EVERY_CHUNK)
+        ask = Ask(tuple(at.new.engine.tokenizer.terms(text)), at.new.embedder.embed_query(text), typed({}), budget.k_fts, budget.k_vec, 0, EVERY_CHUNK)
         found.append(len(at.new.engine.ranked(ask).rows))
     return {"least": min(found), "median": float(np.median(found))}
 

@@ -67,7 +67,7 @@ def bounded_overfetch(run: Run) -> Measured:
 
 def _ask(notes: Notes, text: str) -> tuple[tuple[str, ...], Any]:
     text = Query(text).normalised
-    return tuple(notes.engine.tokenizer.query_terms(text)), notes.embedder.embed_query(text)
+    return tuple(notes.engine.tokenizer.terms(text)), notes.embedder.embed_query(text)
 
 
 def _row(engine: SqliteNotes, asks: list[tuple[tuple[str, ...], Any]], label: str, filters: dict[str, Any]) -> dict[str, Any]:

@@ -72,7 +72,7 @@ class Bm25:
     def scores(self, terms: Sequence[str], k1: float = 1.2, b: float = 0.75) -> dict[PointId, float]:
         mean = _mean(self.text)
         found: dict[PointId, float] = {}
-        for term in dict.fromkeys(terms):
+        for term in terms:
             idf = self.idf(self.df(term))
             for i, held in zip(self.ids, self.text, strict=True):
                 if term in held:
@@ -91,7 +91,7 @@ class Bm25:
     ) -> dict[PointId, float]:
         means = _mean(self.text), _mean(self.title)
         found: dict[PointId, float] = {}
-        for term in dict.fromkeys(terms):
+        for term in terms:
             idf = self.idf(sum(term in t or term in h for t, h in zip(self.text, self.title, strict=True)))
             for i, text, title in zip(self.ids, self.text, self.title, strict=True):
                 weighted = 0.0

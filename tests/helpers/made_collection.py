@@ -71,7 +71,7 @@ class MadeCatalog:
         df, out = self.df(terms), {}
         for i in ids:
             counts, length = Counter(self.terms[i]), len(self.terms[i])
-            held = [t for t in dict.fromkeys(terms) if counts[t]]
+            held = [t for t in terms if counts[t]]
             if held:
                 norm = k1 * (1 - b + b * length / self.avgdl)
                 out[i] = math.fsum(

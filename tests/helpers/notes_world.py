@@ -91,7 +91,7 @@ class World:
     ) -> tuple[list[tuple[int, float]], list[tuple[int, float]]]:
         """(row number, score) of both legs, by score, then row."""
         text = Query(text).normalised
-        scores = self._bm25.scores(DEFAULT.query_terms(text))
+        scores = self._bm25.scores(DEFAULT.terms(text))
         rows = [n for n, c in enumerate(self.chunks) if admits(c)]
         fts = [(n, scores[self.chunks[n].id]) for n in rows if self.chunks[n].id in scores]
         cosines = self.vectors @ FakeEmbedder().embed_query(text)

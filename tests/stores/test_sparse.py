@@ -94,9 +94,15 @@ def test_filters_leave_the_scores_what_they_are(points: Points, catalog: Catalog
         )
 
 
-def test_a_term_asked_twice_counts_once_and_an_unknown_one_not_at_all(points: Points) -> None:
+@pytest.mark.parametrize("asked", [["class", "class", "object"], ["value", "object", "value", "value"]])
+def test_a_repeated_term_counts_as_often_as_it_occurs(points: Points, catalog: Catalog, asked: list[str]) -> None:
+    agree(points.sparse(asked, {}, 50), catalog.bm25_top(asked, {}, 50))
+    assert points.sparse(asked, {}, 50) != points.sparse(list(dict.fromkeys(asked)), {}, 50)
+
+
+def test_an_unknown_term_counts_not_at_all(points: Points) -> None:
     once = points.sparse(["class"], {}, 50)
-    assert once and points.sparse(["class", "class", "nowhere0", "\ud800"], {}, 50) == once
+    assert once and points.sparse(["class", "nowhere0", "\ud800"], {}, 50) == once
     assert points.sparse(["nowhere0"], {}, 5) == points.sparse([], {}, 5) == []
 
 
@@ -135,7 +141,7 @@ def test_points_loaded_without_it_say_how_to_load_them(directory: Path, staged) 
 
 def test_a_table_of_terms_that_is_gone_is_told(staged, tmp_path: Path) -> None:
     with pytest.raises(BrokenCollection, match="table of terms"):
-        TermTable(tmp_path / "none.json", "here").indices(["class"])
+        TermTable(tmp_path / "none.json", "here").query(["class"])
     build_edge(tmp_path / "points", *staged, sparse=True)
     (tmp_path / "points" / TERMS_FILE).unlink()
     with pytest.raises(DamagedPoints, match=TERMS_FILE):

@@ -70,7 +70,7 @@ def _at_best(frozen: Frozen, columns: ListColumns, held: Columns, side: str, tar
         if alone.ids and stage.kind == PRIOR:
             ranks[name], scores[name] = 1, alone.scores[0]
         elif alone.ids:
-            _join(ranks, scores, held, name, _bm25(frozen, target, stage.get("k1", K1), stage.get("b", B)) or 0.0)
+            _join(ranks, scores, held, name, _bm25(frozen, target, stage) or 0.0)
     return Row(target, ranks, scores)
 
 
@@ -85,13 +85,16 @@ def _lexical_score(frozen: Frozen, columns: ListColumns, target: PointId, held: 
     """The target's exact score in the lexical list; the best there is where the list scores in a way of its own."""
     channel = columns.variant.lexical
     if channel.name in ("lexical", "lexical_bm25"):
-        return _bm25(frozen, target, channel["k1"], channel["b"])
+        return _bm25(frozen, target, channel)
     return float(held["lexical"][1].max(initial=0.0))
 
 
-def _bm25(frozen: Frozen, target: PointId, k1: float, b: float) -> float | None:
-    terms = list(frozen.deep.evidence["terms"])
-    return frozen.collection.stores.catalog.bm25_of([target], terms, k1, b).get(target) if terms else None
+def _bm25(frozen: Frozen, target: PointId, stage: Stage) -> float | None:
+    """The target's BM25 score as a stage counts it."""
+    stores = frozen.collection.stores
+    terms = Context(stores).terms(frozen.query, repeats=stage.get("repeats", stage.kind == "channel"))
+    scores = stores.catalog.bm25_of([target], terms, stage.get("k1", K1), stage.get("b", B)) if terms else {}
+    return scores.get(target)
 
 
 def _least(law: Law, row: Row, columns: ListColumns, side: str, most: int) -> Fraction:

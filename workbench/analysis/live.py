@@ -153,7 +153,7 @@ class _PointsCatalog:
     avgdl: float
 
     def df(self, terms: Sequence[str]) -> dict[str, int]:
-        return {t: self.points.count([t], "all", {}) for t in terms}
+        return {t: self.points.count([t], "all", {}) for t in dict.fromkeys(terms)}
 
     def bm25_of(
         self, ids: Sequence[PointId], terms: Sequence[str], k1: float = K1, b: float = B

@@ -43,10 +43,11 @@ def lexical_rank(
     catalog, policy = collection.stores.catalog, channel.get("policy")
     if not terms:
         return TrueRank(None)
+    asked = Context(collection.stores).terms(query, repeats=True)
     if channel.name == "lexical_bm25":
-        return TrueRank(*catalog.bm25_rank(terms, target, query.filters, channel["k1"], channel["b"]))
+        return TrueRank(*catalog.bm25_rank(asked, target, query.filters, channel["k1"], channel["b"]))
     if policy is not None and policy.name == "by_bm25":
-        return TrueRank(*catalog.bm25_rank(terms, target, query.filters))
+        return TrueRank(*catalog.bm25_rank(asked, target, query.filters))
     if policy is not None and policy.name in _READINGS:
         return TrueRank(_in_reading(collection, query, policy, terms, target, counts))
     if policy is not None:

@@ -12,8 +12,14 @@ SEMANTIC_LIMIT = 256
 
 
 @register("channel")
-def lexical(query: Query, ctx: Context, *, policy: Stage, k1: float = K1, b: float = B) -> Ranking:
-    """The policy's candidates by BM25 over exact corpus-wide document frequencies; ties by point id."""
+def lexical(
+    query: Query, ctx: Context, *, policy: Stage, k1: float = K1, b: float = B, repeats: bool = False
+) -> Ranking:
+    """The policy's candidates by BM25 over exact corpus-wide document frequencies; ties by point id.
+
+    Without `repeats` a term that the query repeats counts once: ADR 0172 counts five terms in a title of six words. With
+    it BM25 is that of the literature, which the channels that rank by BM25 alone always are.
+    """
     terms = ctx.terms(query)
     if not terms:
         return _no_terms(ctx, policy["cap"])
@@ -21,9 +27,10 @@ def lexical(query: Query, ctx: Context, *, policy: Stage, k1: float = K1, b: flo
     ctx.evidence["lexical"] = candidates
     if candidates.full:
         ctx.trace.note("lexical", f"the cap ended the reading by {policy.name}", limit=f"cap {candidates.cap}", dropped=None)
+    asked = ctx.terms(query, repeats=repeats)
     scores = ctx.once(
-        ("bm25", candidates.ids, tuple(terms), k1, b),
-        lambda: ctx.bm25_of("lexical", candidates.ids, terms, k1, b) if candidates.ids else {},
+        ("bm25", candidates.ids, tuple(asked), k1, b),
+        lambda: ctx.bm25_of("lexical", candidates.ids, asked, k1, b) if candidates.ids else {},
     )
     return Ranking.ordered("lexical", scores)
 
@@ -95,7 +102,7 @@ def _no_terms(ctx: Context, limit: int) -> Ranking:
 
 def _ranked_by_engine(query: Query, ctx: Context, limit: int, origin: str, best) -> Ranking:
     """A ranking made in Qdrant, read with its points' payload."""
-    terms = ctx.terms(query)
+    terms = ctx.terms(query, repeats=True)
     if not terms:
         return _no_terms(ctx, limit)
     found = ctx.once((origin, limit, tuple(terms)), lambda: best(terms, query, limit))
@@ -105,7 +112,7 @@ def _ranked_by_engine(query: Query, ctx: Context, limit: int, origin: str, best)
 
 def _ranked_by_catalog(query: Query, ctx: Context, limit: int, note: str, top) -> Ranking:
     """A ranking made in SQL, its points' payload read from Qdrant so that derived lists can scan it."""
-    terms = ctx.terms(query)
+    terms = ctx.terms(query, repeats=True)
     if not terms:
         return _no_terms(ctx, limit)
     best = ctx.ranked_sql("lexical", note, lambda: top(terms), limit)

@@ -87,9 +87,10 @@ class Context:
         return known[key]
 
     # -- the query ---------------------------------------------------------------------------------------------
-    def terms(self, query: Query) -> list[str]:
-        """The query's distinct terms, by the collection's own tokenizer."""
-        return self.stores.tokenizer.query_terms(query.normalised)
+    def terms(self, query: Query, *, repeats: bool = False) -> list[str]:
+        """The query's terms by the collection's own tokenizer: the distinct ones, or with `repeats` as BM25 counts them."""
+        tokenizer = self.stores.tokenizer
+        return tokenizer.terms(query.normalised) if repeats else tokenizer.query_terms(query.normalised)
 
     def vector(self, query: Query, model: str = "", stage: str = "semantic") -> np.ndarray | None:
         """The query's unit vector by one of the collection's models, None for a text without a character."""

@@ -15,10 +15,12 @@ from workbench.types import PointId, Query, Ranking
 
 
 @register("derived")
-def verbatim(query: Query, ctx: Context, *, k1: float = K1, b: float = B, titles_only: bool = False) -> Ranking:
+def verbatim(
+    query: Query, ctx: Context, *, k1: float = K1, b: float = B, titles_only: bool = False, repeats: bool = False
+) -> Ranking:
     """Candidates whose content or source holds the query verbatim, ordered as the lexical list is (ADR 0172).
 
-    Case and runs of white space are ignored. A query of fewer than two terms has no such list; with
+    Case and runs of white space are ignored; `repeats` as the lexical channel has it. A query of fewer than two terms has no such list; with
     `titles_only` only a query that is shaped like a title or identifier has one (the record's third condition).
     """
     terms = ctx.terms(query)
@@ -26,11 +28,11 @@ def verbatim(query: Query, ctx: Context, *, k1: float = K1, b: float = B, titles
         return Ranking("verbatim", (), ())
     needle = verbatim_key(query.normalised)
     held = {i: p for i, p in _read(ctx).items() if ctx.fact(("verbatim", i), partial(holds_verbatim, p, needle))}
-    return _ordered_as_lexical("verbatim", held, ctx, terms, k1, b)
+    return _ordered_as_lexical("verbatim", held, ctx, ctx.terms(query, repeats=repeats), k1, b)
 
 
 @register("derived")
-def all_terms(query: Query, ctx: Context, *, k1: float = K1, b: float = B) -> Ranking:
+def all_terms(query: Query, ctx: Context, *, k1: float = K1, b: float = B, repeats: bool = False) -> Ranking:
     """Candidates that hold every term, ordered as the lexical list is: ADR 0172's rejected third list."""
     terms = ctx.terms(query)
     if len(terms) < 2:
@@ -40,7 +42,7 @@ def all_terms(query: Query, ctx: Context, *, k1: float = K1, b: float = B) -> Ra
         return ctx.stores.tokenizer.holds_all(point.payload.get("content") or "", terms)
 
     held = {i: p for i, p in _read(ctx).items() if ctx.fact(("all terms", i), partial(holds, p))}
-    return _ordered_as_lexical("all_terms", held, ctx, terms, k1, b)
+    return _ordered_as_lexical("all_terms", held, ctx, ctx.terms(query, repeats=repeats), k1, b)
 
 
 def title_shaped(text: str) -> bool:

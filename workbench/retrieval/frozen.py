@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from workbench.retrieval.context import Context
 from workbench.retrieval.frozen_context import BeyondFrozen, Constants, FrozenContext
 from workbench.retrieval.search import Collection, run, scope
 from workbench.retrieval.variant import Variant, composed
@@ -25,7 +26,7 @@ DEPTH = 2048
 @dataclass(frozen=True)
 class Frozen:
     """One query's deep reading under one variant. `deep` is the result at `depth`; `replay` runs the same query
-    under changed knobs over it. `bm25` maps (k1, b) to the scores of all that was read, `entities` a point that
+    under changed knobs over it. `bm25` maps (terms, k1, b) to the scores of all that was read, `entities` a point that
     was read to its entity; `facts` remembers what no knob changes."""
 
     collection: Collection
@@ -67,8 +68,9 @@ def freeze(collection: Collection, query: Query, spec: str | Variant, depth: int
     deep = collection.search(hybrid, deepened(chosen, depth), with_chunks=False)
     read = [p.id for n in ("lexical", "semantic") if n in deep.evidence for p in deep.evidence[n].points]
     ids = list(dict.fromkeys([*read, *(i for r in deep.lists for i in r.ids)]))
-    catalog, terms = collection.stores.catalog, list(deep.evidence["terms"])
-    bm25 = {at: catalog.bm25_of(ids, terms, *at) if terms and ids else {} for at in _constants(chosen)}
+    catalog, ctx = collection.stores.catalog, Context(collection.stores)
+    asked = [(tuple(ctx.terms(hybrid, repeats=repeats)), k1, b) for k1, b, repeats in _constants(chosen)]
+    bm25 = {at: catalog.bm25_of(ids, *at) if at[0] and ids else {} for at in asked}
     entities = dict(zip(ids, catalog.entities(ids), strict=True)) if ids else {}
     return Frozen(collection, query, chosen, depth, deep, bm25, entities)
 
@@ -90,9 +92,9 @@ def _deeper(stage: Any, depth: int) -> Any:
     return stage.replace(**changes, **({"floor": None} if stage.get("floor") is not None else {}))
 
 
-def _constants(chosen: Variant) -> list[Constants]:
-    """Every (k1, b) by which the variant's stages score, the default's for a derived list that is added later."""
+def _constants(chosen: Variant) -> list[tuple[float, float, bool]]:
+    """Every (k1, b, repeats) by which the variant's stages score, the default's for a derived list that is added later."""
     from workbench.bm25 import K1, B
 
     stages: Sequence[Any] = [s for s in (chosen.lexical, *chosen.derived) if s is not None and s.get("k1") is not None]
-    return list(dict.fromkeys([*((s["k1"], s["b"]) for s in stages), (K1, B)]))
+    return list(dict.fromkeys([*((s["k1"], s["b"], s.get("repeats", True)) for s in stages), (K1, B, False)]))

@@ -15,8 +15,8 @@ from workbench.types import PointId, Query, Ranking
 if TYPE_CHECKING:
     from workbench.retrieval.frozen import Frozen
 
-Constants = tuple[float, float]
-"""BM25's (k1, b)."""
+Constants = tuple[tuple[str, ...], float, float]
+"""What BM25 scored by: the terms, repeats as they counted, k1 and b."""
 
 # What a smaller reading only cuts; every other parameter of a channel changes what is read or how it is scored.
 _CUTS = {"limit": 1, "floor": None}
@@ -77,7 +77,7 @@ class FrozenContext(Context):
     def bm25_of(
         self, stage: str, ids: Sequence[PointId], terms: Sequence[str], k1: float, b: float
     ) -> dict[PointId, float]:
-        scores = self.frozen.bm25.get((k1, b))
+        scores = self.frozen.bm25.get((tuple(terms), k1, b))
         if scores is None:
             raise BeyondFrozen(f"nothing was scored with k1={k1:g} and b={b:g}", do="Retrieve again")
         return {i: scores[i] for i in ids if i in scores}

@@ -84,8 +84,9 @@ def rarest_first(
 @register("policy")
 def by_bm25(query: Query, ctx: Context, terms: Sequence[str], *, cap: int = CANDIDATE_CAP) -> Candidates:
     """The `cap` best points by BM25 over exact document frequencies (ADR 0172's first condition, in DuckDB)."""
+    asked = ctx.terms(query, repeats=True)
     best = ctx.ranked_sql(
-        "lexical", "bm25 top", lambda: ctx.stores.catalog.bm25_top(terms, query.filters, cap), cap
+        "lexical", "bm25 top", lambda: ctx.stores.catalog.bm25_top(asked, query.filters, cap), cap
     )
     reading = _Reading(cap)
     reading.take("bm25", ctx.read("lexical", [i for i, _ in best]))
@@ -96,7 +97,8 @@ def by_bm25(query: Query, ctx: Context, terms: Sequence[str], *, cap: int = CAND
 def by_engine_bm25(query: Query, ctx: Context, terms: Sequence[str], *, cap: int = CANDIDATE_CAP) -> Candidates:
     """The `cap` best points by Qdrant's own full-text BM25 (ADR 0172's first condition, as the engine has it)."""
     reading = _Reading(cap)
-    reading.take("bm25 in the engine", [p for p, _ in ctx.engine_bm25(terms, query, cap)])
+    asked = ctx.terms(query, repeats=True)
+    reading.take("bm25 in the engine", [p for p, _ in ctx.engine_bm25(asked, query, cap)])
     return reading.done()
 
 

@@ -30,23 +30,26 @@ __all__ = ["adr_0005", "adr_0172", "known", "variant"]
 
 @register("variant")
 def adr_0005(
-    *, cap: int = CANDIDATE_CAP, semantic_limit: int = SEMANTIC_LIMIT, k: float = RRF_K
+    *, cap: int = CANDIDATE_CAP, semantic_limit: int = SEMANTIC_LIMIT, k: float = RRF_K, repeats: bool = False
 ) -> Variant:
     """The first 256 points with any term by point id, 256 nearest, two lists, RRF: search before ADR 0172."""
     return Variant(
-        "adr_0005", rrf(k=k), lexical(policy=any_term(cap=cap)), semantic(limit=semantic_limit),
+        "adr_0005", rrf(k=k), lexical(policy=any_term(cap=cap), repeats=repeats), semantic(limit=semantic_limit),
         source="ADR 0172, Context",
     )  # fmt: skip
 
 
 @register("variant")
 def adr_0172(
-    *, cap: int = CANDIDATE_CAP, semantic_limit: int = SEMANTIC_LIMIT, k: float = RRF_K
+    *, cap: int = CANDIDATE_CAP, semantic_limit: int = SEMANTIC_LIMIT, k: float = RRF_K, repeats: bool = False
 ) -> Variant:
-    """All terms, then the rarest first, to 256; 256 nearest; verbatim matches as a third list; RRF: ADR 0172."""
+    """All terms, then the rarest first, to 256; 256 nearest; verbatim matches as a third list; RRF: ADR 0172.
+
+    `repeats`: a term that the query repeats counts as often in the lexical scores; the record counts distinct terms.
+    """
     return Variant(
-        "adr_0172", rrf(k=k), lexical(policy=all_terms_then_rarest(cap=cap)), semantic(limit=semantic_limit),
-        derived=(verbatim(),), source="ADR 0172, Decision",
+        "adr_0172", rrf(k=k), lexical(policy=all_terms_then_rarest(cap=cap), repeats=repeats),
+        semantic(limit=semantic_limit), derived=(verbatim(repeats=repeats),), source="ADR 0172, Decision",
     )  # fmt: skip
 
 
@@ -137,7 +140,7 @@ def counts_rarest(*, counted: int = 3) -> Variant:
 @register("variant")
 def bm25_order() -> Variant:
     """BM25 as candidate order, the verbatim list kept: half of the record's first condition."""
-    return _amended("bm25_order", "ADR 0172, Invalidation 1", policy=by_bm25())
+    return _amended("bm25_order", "ADR 0172, Invalidation 1", channel=lexical(policy=by_bm25(), repeats=True))
 
 
 @register("variant")

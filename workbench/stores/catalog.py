@@ -46,7 +46,7 @@ class Catalog:
     """A loaded collection's chunks, postings, document frequencies, vectors and judgements.
 
     Made by `Catalog.open(path)`; a context manager. Ids are PointIds. Lists are by score descending, then in
-    point-id order. Terms are the tokenizer's; a repeated one counts once. Filters are `Query.filters`, read
+    point-id order. Terms are the tokenizer's: BM25 counts a repeated one as often as it is given. Filters are `Query.filters`, read
     as `filter_values` says; they never change a document frequency that a score is made of.
     """
 
@@ -144,7 +144,7 @@ class Catalog:
     ) -> dict[PointId, float]:
         """The exact BM25 scores of those given points that hold a term. Raises UnknownPoint."""
         statement.check_bm25(k1, b)
-        known, cids = _known(terms), self._ids.cids(ids)
+        known, cids = _well_formed(terms), self._ids.cids(ids)
         if not known or not len(cids):
             return {}
         params = {"terms": known, "k1": k1, "b": b, "cids": cids}
@@ -190,7 +190,7 @@ class Catalog:
         admitted = where(filters)
         scores = statement.bm25_scores(statement.admit(admitted.sql))
         return self._place(
-            scores, {"terms": _known(terms), "k1": k1, "b": b, **admitted.params}, point_id, score
+            scores, {"terms": _well_formed(terms), "k1": k1, "b": b, **admitted.params}, point_id, score
         )
 
     # -- vectors --------------------------------------------------------------------------------------------
@@ -299,7 +299,7 @@ class Catalog:
     def _top(
         self, scores: Any, terms: Sequence[str], filters: Filters, limit: int, params: dict[str, Any]
     ) -> Scored:
-        known, admitted, limit = _known(terms), where(filters), _limit(limit)
+        known, admitted, limit = _well_formed(terms), where(filters), _limit(limit)
         if not known:
             return []
         sql = statement.top(scores(statement.admit(admitted.sql)))
@@ -325,9 +325,14 @@ class Catalog:
         return (row / np.linalg.norm(row)).astype(np.float32)
 
 
+def _well_formed(terms: Sequence[str]) -> list[str]:
+    """The terms, repeats kept, that a dictionary of well-formed text can hold."""
+    return [t for t in terms if well_formed(t) == t]
+
+
 def _known(terms: Sequence[str]) -> list[str]:
     """The distinct terms that a dictionary of well-formed text can hold."""
-    return [t for t in dict.fromkeys(terms) if well_formed(t) == t]
+    return _well_formed(list(dict.fromkeys(terms)))
 
 
 def _holders(terms: Sequence[str], match: Match, filters: Filters) -> tuple[str, dict[str, Any]]:

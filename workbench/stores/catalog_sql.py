@@ -2,6 +2,7 @@
 
 BM25 as Lucene has it: idf = ln(1 + (N - df + 0.5) / (df + 0.5)); a term adds
 idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * dl / avgdl)); df is over the whole corpus, whatever is admitted.
+A term adds that as often as the query repeats it.
 BM25F is Robertson's simple one: a term's tf are divided by the field's length norm, weighted and added over
 the fields, and saturated once (Robertson, Zaragoza and Taylor, CIKM 2004); its df counts chunks with the term
 in either field.
@@ -18,13 +19,16 @@ from workbench.errors import BadParameter
 K1, B = 1.2, 0.75
 """Lucene's defaults (BM25Similarity)."""
 K1_MAX = 1000.0
-"""With it a share is below 22.2 * 1001 * 2^48 < 2^63, the integer's range (N < 2^31 as cids are 32 bits)."""
+"""With it a share is below 22.2 * 1001 * 2^48 < 2^63, the integer's range (N < 2^31 as cids are 32 bits); the count
+of a repeated term is multiplied in 128 bits."""
 _STEP = float(2**48)
 
 ADMIT_CIDS = "SEMI JOIN (SELECT unnest($cids::INTEGER[]) AS cid) admitted USING (cid)"
 """Only these rows. `cid IN (1, 2, …)` would read whole columns; a join reads what it needs."""
 
 _WANTED = "term IN (SELECT unnest($terms::VARCHAR[]))"
+_COUNTED = "(SELECT term, count(*)::HUGEINT AS times FROM (SELECT unnest($terms::VARCHAR[]) AS term) GROUP BY term)"
+"""The distinct terms, each with how often the query repeats it."""
 _FIELDS = (
     ("text_weight", "b", "posting", "avgdl"),
     ("title_weight", "title_b", "title_posting", "title_avgdl"),
@@ -50,18 +54,19 @@ def _share(norm: str) -> str:
 
 
 def _exact_sum(share: str) -> str:
-    return f"sum(({share} * {_STEP!r}e0)::BIGINT)::DOUBLE / {_STEP!r}e0"
+    return f"sum(({share} * {_STEP!r}e0)::BIGINT * times)::DOUBLE / {_STEP!r}e0"
 
 
 def bm25_scores(admitted: str = "", of: str = "") -> str:
-    """BM25 of every admitted chunk that holds a term. Parameters: terms, k1, b.
+    """BM25 of every admitted chunk that holds a term. Parameters: terms (repeats count), k1, b.
 
     `of` is put before the names of the tables, where another file attached beside the catalog holds postings.
     """
     share = _share(_norm("b", "avgdl"))
     return (
         # The corpus' one row comes in here: each scalar subquery beside the postings took a fifth of a millisecond to plan.
-        f"WITH wanted AS MATERIALIZED (SELECT term_id, {_idf('df')} AS idf, avgdl FROM {of}dict, {of}corpus WHERE {_WANTED})"
+        f"WITH wanted AS MATERIALIZED (SELECT term_id, {_idf('df')} AS idf, avgdl, times"
+        f" FROM {_COUNTED} JOIN {of}dict USING (term), {of}corpus)"
         f" SELECT cid, {_exact_sum(share)} AS score FROM {of}posting JOIN wanted USING (term_id) {admitted}"
         " GROUP BY cid"
     )
@@ -70,7 +75,7 @@ def bm25_scores(admitted: str = "", of: str = "") -> str:
 def bm25_fields_scores(admitted: str = "") -> str:
     """BM25F of every admitted chunk that holds a term in a field of weight above 0.
 
-    Parameters: terms, k1, b, title_b, text_weight, title_weight.
+    Parameters: terms (repeats count), k1, b, title_b, text_weight, title_weight.
     """
     fields = " UNION ALL ".join(
         f"SELECT cid, term_id, ${weight}::DOUBLE * tf / {_norm(b, avgdl)} AS tf"
@@ -79,7 +84,8 @@ def bm25_fields_scores(admitted: str = "") -> str:
     )
     share = _share("1e0")
     return (
-        f"WITH wanted AS MATERIALIZED (SELECT term_id, {_idf('either_df')} AS idf, avgdl, title_avgdl FROM dict, corpus WHERE {_WANTED}),"
+        f"WITH wanted AS MATERIALIZED (SELECT term_id, {_idf('either_df')} AS idf, avgdl, title_avgdl, times"
+        f" FROM {_COUNTED} JOIN dict USING (term), corpus),"
         # Two addends at the most, and a sum of two does not depend on their order.
         f" held AS (SELECT cid, term_id, sum(tf) AS tf FROM ({fields}) GROUP BY cid, term_id)"
         f" SELECT cid, {_exact_sum(share)} AS score FROM held JOIN wanted USING (term_id) GROUP BY cid"

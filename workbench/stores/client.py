@@ -116,7 +116,7 @@ class ClientPoints:
 
         if not terms:
             return []
-        query = models.TextQuery(text=models.TextQueryInput(query=" ".join(dict.fromkeys(terms))))
+        query = models.TextQuery(text=models.TextQueryInput(query=" ".join(terms)))
         return self._best(query, self.names.terms, filters, limit, fields, None)
 
     def sparse(
@@ -125,10 +125,10 @@ class ClientPoints:
         """As `bm25`, each shard's IDF over every point as a document, in the catalog's lengths and frequencies."""
         from qdrant_client import models
 
-        indices = self._terms.indices(terms)
+        indices, counts = self._terms.query(terms)
         if not indices:
             return []
-        query = models.SparseVector(indices=indices, values=[1.0] * len(indices))
+        query = models.SparseVector(indices=indices, values=counts)
         return self._best(query, SPARSE, filters, limit, fields, None)
 
     def retrieve(self, ids: Sequence[PointId], *, fields: Sequence[str] = READ_FIELDS) -> list[Point]:

@@ -95,12 +95,12 @@ class EdgePoints:
         self, terms: Sequence[str], filters: Mapping[str, Any], limit: int, *, fields: Sequence[str] = ()
     ) -> list[Scored]:
         """The engine's BM25 (k1 = 1.2, b = 0.75), document frequencies over the whole shard whatever the filters;
-        points without a term count neither as documents nor in the mean length."""
+        points without a term count neither as documents nor in the mean length. It counts a repeated term once."""
         import qdrant_edge as edge
 
         if not terms:
             return []
-        query = edge.TextQuery(TERMS_FIELD, " ".join(dict.fromkeys(terms)))
+        query = edge.TextQuery(TERMS_FIELD, " ".join(terms))
         return self._best(query, _filter((), "any", filters), limit, fields, None)
 
     def sparse(
@@ -109,10 +109,10 @@ class EdgePoints:
         """As `bm25`, but over every point as a document, in the lengths and frequencies of the catalog."""
         import qdrant_edge as edge
 
-        indices = self._terms.indices(terms)
+        indices, counts = self._terms.query(terms)
         if not indices:
             return []
-        query = edge.Query.Nearest(edge.SparseVector(indices, [1.0] * len(indices)), SPARSE)
+        query = edge.Query.Nearest(edge.SparseVector(indices, counts), SPARSE)
         return self._best(query, _filter((), "any", filters), limit, fields, None)
 
     def retrieve(self, ids: Sequence[PointId], *, fields: Sequence[str] = READ_FIELDS) -> list[Point]:

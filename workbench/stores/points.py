@@ -58,7 +58,8 @@ class Points(Protocol):
     def bm25(
         self, terms: Sequence[str], filters: Mapping[str, Any], limit: int, *, fields: Sequence[str] = ()
     ) -> list[tuple[Point, float]]:
-        """The `limit` best points by the engine's own BM25 over its text index, score descending, then id."""
+        """The `limit` best points by the engine's own BM25 over its text index, score descending, then id. The engine
+        counts a repeated term once."""
 
     def sparse(
         self, terms: Sequence[str], filters: Mapping[str, Any], limit: int, *, fields: Sequence[str] = ()

@@ -1,4 +1,4 @@
-"""BM25 as sparse vectors: a chunk's weights, whose product with a query of ones and the engine's IDF is its score.
+"""BM25 as sparse vectors: a chunk's weights, whose product with the query's counts and the engine's IDF is its score.
 
 A term's index is its place, from 1, among the collection's terms in the order of their code points: no two share
 one, as they could by a hash of 32 bits. The table of terms stands beside the points.
@@ -71,8 +71,8 @@ class TermTable:
         self._path, self._where = path, where
         self._index: dict[str, int] | None = None
 
-    def indices(self, terms: Sequence[str]) -> list[int]:
-        """Those of the distinct terms that the collection holds, ascending.
+    def query(self, terms: Sequence[str]) -> tuple[list[int], list[float]]:
+        """Indices, ascending, of those terms that the collection holds, and how often each is repeated.
 
         Raises NotAvailable where the points carry no sparse vectors, BrokenCollection for a table that is gone.
         """
@@ -81,7 +81,8 @@ class TermTable:
             raise NotAvailable(f"these points carry no sparse vectors {SPARSE!r}", where=self._where, do=how)
         if self._index is None:
             self._index = _read(self._path)
-        return sorted({self._index[t] for t in terms if t in self._index})
+        counted = sorted(Counter(self._index[t] for t in terms if t in self._index).items())
+        return [i for i, _ in counted], [float(n) for _, n in counted]
 
 
 def _read(path: Path) -> dict[str, int]:

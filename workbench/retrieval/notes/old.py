@@ -124,7 +124,7 @@ class OldNotes:
         return {(kind, entity): point_id_of(point) for kind, entity, point in found}
 
     def _terms(self, text: str) -> list[str]:
-        return [t for t in self.tokenizer.query_terms(text) if well_formed(t) == t]
+        return [t for t in self.tokenizer.terms(text) if well_formed(t) == t]
 
 
 def ranked_by(filters: Mapping[str, Any], switches: Switches) -> dict[str, Any]:

@@ -52,7 +52,7 @@ class Floors:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One search as an engine gets it. `first` and `last` are 0-based: rows first … last, `last` being the one
+    """One search as an engine gets it. A repeated term counts as often in the full-text leg. `first` and `last` are 0-based: rows first … last, `last` being the one
     that tells of a next page. `chunks` is how many of a row's best chunks are named."""
 
     terms: tuple[str, ...]

@@ -121,7 +121,7 @@ class Notes:
         # A page that meets the reranked prefix needs all of it.
         first = 0 if query.offset < prefix else query.offset
         return Ask(
-            tuple(self.engine.tokenizer.query_terms(text)), vector, typed(query.filters), k_fts, k_vec, first,
+            tuple(self.engine.tokenizer.terms(text)), vector, typed(query.filters), k_fts, k_vec, first,
             max(end, prefix if first < prefix else 0), plan.fusion, plan.floors, plan.returns, plan.excerpt_chunks,
         )  # fmt: skip
 
