@@ -147,21 +147,21 @@ def cell_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         first = reader.line_num + 1
 
 
-def named_rows(path: Path, delimiter: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """(line number, column to cell) below a header line. Raises SourceError for a column named twice and for a
-    row with more or fewer cells than the header."""
+def named_rows(path: Path, delimiter: str, names: Sequence[str] = ()) -> Iterator[tuple[int, dict[str, str]]]:
+    """(line number, column to cell) below a header line; with `names` the columns are those, and no line is a header.
+    Raises SourceError for a column named twice and for a row with more or fewer cells than there are columns."""
     rows = cell_rows(path, delimiter)
+    header = list(names)
     try:
-        _, header = next(rows)
+        header = header or [name.strip() for name in next(rows)[1]]
     except StopIteration:
         raise SourceError("the table is empty", where=str(path)) from None
-    header = [name.strip() for name in header]
     if len(set(header)) < len(header):
         twice = sorted({name for name in header if header.count(name) > 1})
         raise SourceError(f"columns named twice: {', '.join(twice)}", where=f"{path}:1")
     for number, cells in rows:
         if len(cells) != len(header):
-            raise SourceError(f"{len(cells)} cells where the header has {len(header)}", where=f"{path}:{number}",
+            raise SourceError(f"{len(cells)} cells where {'there are' if names else 'the header has'} {len(header)}", where=f"{path}:{number}",
                               do="Quote cells that hold the delimiter or a line end")  # fmt: skip
         yield number, dict(zip(header, cells, strict=True))
 

@@ -17,6 +17,8 @@ from workbench.sources.files import (
     suffix_of,
     text_lines,
 )
+from workbench.sources.sgml import TopicField, first_tag, topics
+from workbench.sources.smart import asked, is_smart
 from workbench.sources.source import JudgedQuery, Qrel, SourceError
 from workbench.sources.tally import Tally
 
@@ -40,14 +42,24 @@ JSON_SUFFIXES = (".jsonl", ".ndjson")
 Row = tuple[int, dict[str, Any]]
 
 
-def read_queries(location: str | Path) -> tuple[JudgedQuery, ...]:
-    """Queries in file order: JSON lines, CSV or TSV with a header, or a TSV of id and text without one.
+def read_queries(location: str | Path, topic: TopicField = "title") -> tuple[JudgedQuery, ...]:
+    """Queries in file order: JSON lines, CSV or TSV with a header, a TSV of id and text without one, TREC's topics (of
+    which `topic` names the field that is asked), or SMART's records. What the file begins with tells.
 
     Raises SourceError for a missing column, an id that is empty or stands twice, and a text that is no text.
     """
     path = existing_file(location, "the query file")
     lines: dict[str, int] = {}
     queries = []
+    marked = _marked_up(path, topic)
+    if marked is not None:
+        for number, query in marked:
+            if query.id in lines:
+                where = f"{path}:{number} and line {lines[query.id]}"
+                raise SourceError(f"query {query.id!r} stands twice", where=where)
+            lines[query.id] = number
+            queries.append(query)
+        return tuple(queries)
     for number, row in _table(path, {"id": QUERY_ID, "text": QUERY_TEXT}, ({2: ("id", "text")})):
         where = f"{path}:{number}"
         query_id = _id(row.pop("id"), "query", where)
@@ -69,9 +81,19 @@ def read_queries(location: str | Path) -> tuple[JudgedQuery, ...]:
     return tuple(queries)
 
 
+def _marked_up(path: Path, topic: TopicField) -> Iterable[tuple[int, JudgedQuery]] | None:
+    """(line, query) of TREC's or SMART's files; None for any other."""
+    if suffix_of(path) in JSON_SUFFIXES:
+        return None
+    if first_tag(path):
+        return topics(path, topic)
+    return asked(path) if is_smart(path) else None
+
+
 def read_qrels(location: str | Path, warnings: list[str] | None = None) -> tuple[Qrel, ...]:
     """Judgements in file order: `.json` is ranx's {query: {document: grade}}, anything else a table with
-    columns by name in any order below a header, or without one query, document, grade, or TREC's four.
+    columns by name in any order below a header, or without one query, document, grade, or TREC's four, with blanks or
+    tabs between. SMART's lists of query, document, 0, 0, which grade nothing, are read as grade 1, and `warnings` say so.
 
     Negative grades are kept, a judgement that stands twice is kept once, and both are counted in `warnings`.
     Raises SourceError for a missing column, a grade that is not a whole number, and two grades for one pair.
@@ -80,7 +102,8 @@ def read_qrels(location: str | Path, warnings: list[str] | None = None) -> tuple
     negative = Tally("judgements with a negative grade are kept (relevant is a grade above 0)")
     twice = Tally("judgements stand twice and are kept once")
     found: dict[tuple[str, str], tuple[int, int]] = {}
-    for line, where, pair, value in _judgements(path):
+    graded = not _grades_nothing(path)
+    for line, where, pair, value in _judgements(path) if graded else _ungraded(path):
         grade = _grade(value, where)
         if pair in found:
             earlier, first = found[pair]
@@ -96,6 +119,8 @@ def read_qrels(location: str | Path, warnings: list[str] | None = None) -> tuple
         if grade < 0:
             negative.add(f"{pair[0]} {pair[1]} {grade}")
     if warnings is not None:
+        if not graded:
+            warnings.append("the judgements are SMART's lists of query, document, 0, 0: each is read as grade 1")
         negative.into(warnings)
         twice.into(warnings)
     return tuple(Qrel(query, document, grade) for (query, document), (grade, _) in found.items())
@@ -115,6 +140,27 @@ def _judgements(path: Path) -> Iterator[tuple[int, str, tuple[str, str], Any]]:
         where = f"{path}:{number}"
         pair = _id(row["query"], "query", where), _id(row["document"], "document", where)
         yield number, where, pair, row["grade"]
+
+
+def _grades_nothing(path: Path) -> bool:
+    """Whether every row is query, document, 0, 0. Where the second cells are all 0 or Q0, the columns are TREC's."""
+    if suffix_of(path) in (".json", *JSON_SUFFIXES):
+        return False
+    second = set()
+    for line in text_lines(path):
+        if cells := line.split():
+            if len(cells) != 4 or any(cell.strip("0.") for cell in cells[2:]):
+                return False
+            second.add(cells[1])
+    return bool(second - {"0", "Q0"})
+
+
+def _ungraded(path: Path) -> Iterator[tuple[int, str, tuple[str, str], Any]]:
+    """As `_judgements`, of SMART's lists, whose queries are padded with zeros and whose records are not."""
+    for number, line in enumerate(text_lines(path), 1):
+        if cells := line.split():
+            pair = tuple(str(int(c)) if c.isascii() and c.isdecimal() else c for c in cells[:2])
+            yield number, f"{path}:{number}", pair, 1
 
 
 def read_numbers(path: Path) -> dict[str, dict[str, float]]:
@@ -190,21 +236,28 @@ class Documents:
 
     def __init__(self, path: Path, qrels: Sequence[Qrel]) -> None:
         self._path, self._qrels = path, qrels
-        self._lines: dict[object, int] = {}
+        self._lines: dict[object, tuple[Path, int]] = {}
         self._awaited = {qrel.entity_id for qrel in qrels}
         self._came: set[str] = set()
         self._empty = Tally("documents are empty and are not searched")
 
     def seen(
-        self, entity_id: str, line: int, empty: bool, part: tuple[str, int] | None = None
+        self,
+        entity_id: str,
+        line: int,
+        empty: bool,
+        part: tuple[str, int] | None = None,
+        path: Path | None = None,
     ) -> None:
-        """One row; `part` tells rows of one document apart. Raises SourceError that names both lines of a key
-        that stands twice."""
+        """One row; `part` tells rows of one document apart, `path` is its file where the collection has several. Raises
+        SourceError that names both places of a key that stands twice."""
         key = entity_id if part is None else (entity_id, *part)
-        earlier = self._lines.setdefault(key, line)
-        if earlier != line:
+        path = path or self._path
+        earlier = self._lines.setdefault(key, (path, line))
+        if earlier != (path, line):
             shown = repr(entity_id) + ("" if part is None else f", {part[0]} chunk {part[1]},")
-            raise SourceError(f"the id {shown} stands twice", where=f"{self._path}:{line} and line {earlier}",
+            first = f"line {earlier[1]}" if earlier[0] == path else f"{earlier[0]}:{earlier[1]}"
+            raise SourceError(f"the id {shown} stands twice", where=f"{path}:{line} and {first}",
                               do="Ids are unique; map chunk_index where a document has several rows")  # fmt: skip
         if entity_id in self._awaited:
             self._came.add(entity_id)
@@ -212,6 +265,13 @@ class Documents:
             self._empty.add(f"{entity_id} (line {line})")
 
     def into(self, warnings: list[str]) -> None:
+        if self._awaited and self._lines and not self._came:
+            read = (str(key[0] if isinstance(key, tuple) else key) for key in self._lines)
+            judged = dict.fromkeys(qrel.entity_id for qrel in self._qrels)
+            warnings.append(
+                f"no judgement names a document that is there: the documents are {_few(read)}, "
+                f"the judgements name {_few(judged)}"
+            )
         unknown_documents(self._qrels, self._came, warnings)
         self._empty.into(warnings)
 
@@ -242,6 +302,10 @@ def _table(
     if spellings & {_spelling(cell) for cell in cells}:
         names = _match(cells, columns, f"{path}:{number}")
         header = [names.get(cell, cell) for cell in cells]
+    elif "grade" in columns and (shape := shapes.get(len("\t".join(cells).split()))):
+        # No cell of a judgement without a header holds white space, so blanks and tabs part cells alike.
+        header = list(shape)
+        rows = _cells(path) if suffix_of(path) == ".csv" else _blank_cells(path)
     elif len(cells) in shapes:
         header, rows = list(shapes[len(cells)]), _again(first, rows)
     else:
@@ -261,6 +325,10 @@ def _cells(path: Path) -> Iterator[tuple[int, list[str]]]:
     if "\t" in first or suffix_of(path) == ".csv":
         yield from cell_rows(path, "\t" if "\t" in first else ",")
         return
+    yield from _blank_cells(path)
+
+
+def _blank_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
     for number, line in enumerate(text_lines(path), 1):
         if line.strip():
             yield number, line.split()

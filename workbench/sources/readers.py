@@ -12,6 +12,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from workbench.errors import BadParameter
 from workbench.registry import Entry, entries, lookup, make
 from workbench.sources.beir import corpus_of
+from workbench.sources.classic import IR_DATASETS, sgml_files
 from workbench.sources.gitbugs import PAIRS
 from workbench.sources.markdown import SUFFIXES
 from workbench.sources.pydoc import pydoc
@@ -20,6 +21,8 @@ from workbench.sources.qmsum import is_qmsum
 from workbench.sources.replica.readers import notes_replica, replica
 from workbench.sources.replica.spec import is_notes_spec
 from workbench.sources.rows import FORMATS, format_of
+from workbench.sources.sgml import first_tag
+from workbench.sources.smart import is_smart
 from workbench.sources.source import Source, SourceError
 from workbench.sources.squad import is_squad
 from workbench.sources.walk import walk
@@ -47,6 +50,8 @@ def detect(spec: str | Path) -> str:
         return pydoc.entry.name
     if is_address(str(spec)):
         return "qdrant"
+    if str(spec).startswith(IR_DATASETS):
+        return "ir_datasets"
     path = Path(spec).expanduser()
     if not path.exists():
         raise SourceError("there is nothing to read", where=str(path), do=f"Check the path. {kinds()}")
@@ -71,6 +76,12 @@ def _folder_kind(path: Path) -> str | None:
     if first is not None and is_qmsum(_json(first)):
         return "qmsum"
     notes, tables = (len(walk(path, suffixes).files) for suffixes in (SUFFIXES, FORMATS))
+    trec = sgml_files(path)
+    if trec and (notes or tables):
+        raise SourceError(f"{len(trec)} TREC files, {notes} notes and {tables} tables: it is not clear what to read",
+                          where=str(path), do="Name the file of documents, or give --kind trec or markdown")  # fmt: skip
+    if trec:
+        return "trec"
     if notes and tables > notes:
         raise SourceError(f"{notes} notes and {tables} tables: it is not clear what to read", where=str(path),
                           do="Name one table, or kind=markdown")  # fmt: skip
@@ -88,6 +99,11 @@ def _file_kind(path: Path) -> str | None:
         return "markdown"
     if format_of(path) in FORMATS.values():
         return "table"
+    tag = first_tag(path)
+    if tag == "top":
+        raise SourceError("these are topics, not documents", where=str(path), do="Load the documents with -p queries=THIS FILE")
+    if tag or is_smart(path):
+        return "trec" if tag else "smart"
     if path.suffix.lower() == ".toml":
         return notes_replica.entry.name if is_notes_spec(path) else replica.entry.name
     return "squad" if path.suffix.lower() == ".json" and is_squad(_json(path)) else None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.sources.files import json_rows, named_rows, suffix_of
+from workbench.sources.files import cell_rows, json_rows, named_rows, suffix_of
 from workbench.sources.source import SourceError
 
 FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".pq": "parquet"}
@@ -18,13 +18,20 @@ def format_of(path: Path) -> str | None:
     return FORMATS.get(suffix_of(path))
 
 
-def table_rows(path: Path, table_format: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line number, or row number in Parquet, 1-based; column to value). Raises SourceError."""
+def numbered(path: Path) -> bool:
+    """Whether a TSV begins with a whole number and one more cell: no header does."""
+    _, first = next(cell_rows(path, "\t"), (0, []))
+    return len(first) == 2 and first[0].strip().isdecimal()
+
+
+def table_rows(path: Path, table_format: str, names: Sequence[str] = ()) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(line number, or row number in Parquet, 1-based; column to value). `names` are the columns of a file without a
+    header. Raises SourceError."""
     if table_format == "jsonl":
         return json_rows(path)
     if table_format == "parquet":
         return _parquet_rows(path)
-    return named_rows(path, "\t" if table_format == "tsv" else ",")
+    return named_rows(path, "\t" if table_format == "tsv" else ",", names)
 
 
 def table_columns(path: Path, table_format: str) -> list[str]:

@@ -25,7 +25,7 @@ from workbench.sources.mapping import (
     split_row,
     text_value,
 )
-from workbench.sources.rows import format_of, table_columns, table_rows
+from workbench.sources.rows import format_of, numbered, table_columns, table_rows
 from workbench.sources.source import Qrel, Source, SourceError
 from workbench.sources.tally import Tally
 from workbench.types import SOURCE_TYPES, Chunk
@@ -33,6 +33,8 @@ from workbench.types import SOURCE_TYPES, Chunk
 # A column is read as the role that it is named for; `_id`, as BEIR names it, is an id.
 DEFAULTS = {role: role for role in ROLES}
 ID_SPELLINGS = ("id", "_id")
+HEADERLESS = ("id", "text")
+"""The columns of a table without a header."""
 
 
 @register("reader")
@@ -45,6 +47,7 @@ def table(
     overlap: int = OVERLAP,
     queries: str | Path | None = None,
     qrels: str | Path | None = None,
+    header: bool | None = None,
 ) -> Source:
     """A table file, one document a row: .jsonl, .csv, .tsv, .parquet.
 
@@ -52,7 +55,8 @@ def table(
     is the column of its own name, every other column goes to the metadata. Needed are `text` and either `id`
     (`#row` is the row's number) or `entity_id`. A chunk's text is title, blank line, text; where `chunk_index` is
     mapped the rows are chunks already, and their text is left as it is. `queries` and `qrels` name files (JSON
-    lines, CSV, TSV, TREC).
+    lines, CSV, TSV, TREC, SMART). A .tsv of two columns whose first cell is a whole number is one of id and text without
+    a header, as MS MARCO's; `header` says so of another, or that there is one.
 
     Raises SourceError with file and line for missing columns (listing those found), a bad row, and an id that
     stands twice.
@@ -63,16 +67,21 @@ def table(
     if found_format not in ("jsonl", "csv", "tsv", "parquet"):
         raise SourceError("the name does not tell the table's format", where=str(path),
                           do="Give -p table_format=jsonl, csv, tsv or parquet")  # fmt: skip
-    roles = _roles(parse_columns(columns), table_columns(path, found_format), path)
+    mapped = parse_columns(columns)
+    if header is not None and found_format not in ("csv", "tsv"):
+        raise SourceError(f"a {found_format} file has no header to leave out", where=str(path), do="Leave out header")
+    bare = found_format == "tsv" and not mapped and numbered(path) if header is None else not header
+    names = HEADERLESS if bare else ()
+    roles = _roles(mapped, names or table_columns(path, found_format), path)
     if chunk_size is not None and "chunk_index" in roles:
         raise SourceError("rows that are chunks already cannot be cut again", where=str(path), do="Leave out chunk_size")
     warnings: list[str] = []
     asked = read_queries(existing_file(queries, "the queries file")) if queries else ()
     judged = read_qrels(existing_file(qrels, "the qrels file"), warnings) if qrels else ()
     check_queries(asked, judged, warnings)
-    plan = _Plan(path, found_format, roles, chunk_size, overlap)
+    plan = _Plan(path, found_format, roles, chunk_size, overlap, names)
     settings = {"columns": dict(roles), "table_format": found_format, "chunk_size": chunk_size, "overlap": overlap,
-                "queries": str(queries or ""), "qrels": str(qrels or "")}  # fmt: skip
+                "queries": str(queries or ""), "qrels": str(qrels or ""), "header": not names}  # fmt: skip
     return Source("table", str(location), settings, partial(_chunks, plan, judged, warnings), asked, judged, warnings)
 
 
@@ -83,6 +92,7 @@ class _Plan:
     roles: Mapping[str, str]
     chunk_size: int | None
     overlap: int
+    names: Sequence[str]
 
 
 def _roles(columns: dict[str, str], found: Sequence[str], path: Path) -> dict[str, str]:
@@ -104,7 +114,7 @@ def _chunks(plan: _Plan, qrels: Sequence[Qrel], warnings: list[str]) -> Iterator
     documents = Documents(plan.path, qrels)
     odd = Tally("rows were read with something odd")
     ids = count(1)
-    for line, row in table_rows(plan.path, plan.table_format):
+    for line, row in table_rows(plan.path, plan.table_format, plan.names):
         where = f"{plan.path}:{line}"
         values, rest = split_row(row, plan.roles)
         if plan.roles.get("id") == ROW_NUMBER:

@@ -18,8 +18,8 @@ class Walk:
     broken: list[str] = field(default_factory=list)
 
 
-def walk(root: Path, suffixes: Collection[str], *, hidden: bool = False, follow_links: bool = False) -> Walk:
-    """The files below `root` with one of the suffixes (lower case, with the dot).
+def walk(root: Path, suffixes: Collection[str] | None, *, hidden: bool = False, follow_links: bool = False) -> Walk:
+    """The files below `root` with one of the suffixes (lower case, with the dot), or with any.
 
     A linked folder is entered only with `follow_links`, and every real folder once, so that a loop ends. A link
     that leads nowhere is `broken`. Hidden names start with a dot; a file named so counts where its suffix does.
@@ -36,7 +36,7 @@ def walk(root: Path, suffixes: Collection[str], *, hidden: bool = False, follow_
             continue
         for entry in entries:
             path = f"{folder}/{entry.name}" if folder else entry.name
-            named = os.path.splitext(entry.name)[1].lower() in suffixes
+            named = suffixes is None or os.path.splitext(entry.name)[1].lower() in suffixes
             linked = entry.is_symlink()
             try:
                 is_folder = entry.is_dir()
