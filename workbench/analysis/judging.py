@@ -70,9 +70,10 @@ def _pool(collection: Collection, query: JudgedQuery, variants: Sequence[Variant
     best: dict[str, object] = {}
     for v in variants:
         ids = collection.search(Query(query.text, limit=1), v, with_chunks=False, memo=memo).fused.ids
-        documents: dict[str, object] = {}
+        documents: dict[str, object] = {query.own_document: None}
         for point, document in zip(ids, catalog.entities(ids) if ids else (), strict=True):
             documents.setdefault(document, point)
+        del documents[query.own_document]
         for document, point in list(documents.items())[:depth]:
             found_by.setdefault(document, []).append(v.name)
             best.setdefault(document, point)

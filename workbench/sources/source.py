@@ -28,6 +28,12 @@ class JudgedQuery:
     text: str
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def own_document(self) -> str:
+        """The document that the query is itself, by its attribute `self`; "" where it has none."""
+        value = self.attributes.get("self")
+        return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Qrel:
