@@ -131,6 +131,7 @@ def differences(
 ) -> tuple[Difference, ...]:
     """The queries that differ most by the first metric, of the first MOST_PAIRS pairs, each explained on both sides."""
     known = {v.name: v for v in variants}
+    asked = {q.id: Query(q.text, q.filters) for q in compared.judged.queries}
     metric = compared.metrics[0]
     pairs = compared.per_pair.filter(metric=metric).select("a", "b").rows()[:MOST_PAIRS]
     out = []
@@ -140,7 +141,7 @@ def differences(
             pages = [ran.runs[n][row["query_id"]] for n in (a, b)]
             target = _target(grades, pages)
             sides = [
-                _side(collection, known[n], row, value, page, target, grades)
+                _side(collection, known[n], asked[row["query_id"]], value, page, target, grades)
                 for n, value, page in zip((a, b), (row["value_a"], row["value_b"]), pages, strict=True)
             ]
             out.append(Difference(row["query_id"], row["text"], metric, row["difference"], target,
@@ -158,10 +159,9 @@ def explained(told: Explanation) -> str:
 
 
 def _side(
-    collection: Collection, variant: Variant, row: Mapping[str, Any], value: float, page: Sequence[str], target: str,
+    collection: Collection, variant: Variant, query: Query, value: float, page: Sequence[str], target: str,
     grades: Mapping[str, int],
 ) -> Side:  # fmt: skip
-    query = Query(row["text"])
     result = collection.search(query, variant, with_chunks=False)
     point = best_row(collection, result.fused.ids, target)
     titles = titles_of(collection, page[:PAGE])

@@ -13,7 +13,7 @@ from workbench.retrieval.search import Collection
 from workbench.retrieval.variant import Variant, variant
 from workbench.sources.source import JudgedQuery
 from workbench.text import counted
-from workbench.types import Query, Result, Span
+from workbench.types import Result, Span
 
 PAYLOAD_ENGINES = ("qdrant", "http")
 """The engines whose rows cross a wire with their payload: Qdrant, and an endpoint of one's own. A variant that is
@@ -65,7 +65,7 @@ def run_variants(
     spans: dict[str, list[Result]] = {v.name: [] for v in chosen}
     for done, query in enumerate(queries, 1):
         memo: dict[Any, Any] = {}
-        results = {v.name: collection.search(Query(query.text, limit=1), v, with_chunks=False, memo=memo) for v in chosen}
+        results = {v.name: collection.search(query.search, v, with_chunks=False, memo=memo) for v in chosen}
         ids = list(dict.fromkeys(i for r in results.values() for i in r.fused.ids))
         entity = dict(zip(ids, collection.stores.catalog.entities(ids), strict=True)) if ids else {}
         for name, result in results.items():

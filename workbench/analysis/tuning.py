@@ -34,7 +34,7 @@ from workbench.retrieval.search import Collection, open_collection
 from workbench.retrieval.spec import turned
 from workbench.retrieval.variant import Variant, variant
 from workbench.sources.source import JudgedQuery, Qrel
-from workbench.types import Query, Ranking
+from workbench.types import Ranking
 
 K_VALUES = (0, 1, 2, 5, 10, 20, 40, 60, 80, 120, 200)
 WEIGHT_VALUES = (0, 0.125, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4)
@@ -160,7 +160,7 @@ class _Lists:
         self.own = {q.id: q.own_document for q in queries}
         self.entity: dict[Any, str] = {}
         for done, query in enumerate(queries, 1):
-            result = collection.search(Query(query.text, limit=1), base, with_chunks=False)
+            result = collection.search(query.search, base, with_chunks=False)
             self.of[query.id] = result.lists
             ids = list(dict.fromkeys(i for r in result.lists for i in r.ids if i not in self.entity))
             if ids:
