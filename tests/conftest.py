@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import tarfile
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -10,6 +11,9 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+# Where the shell started this process with Ctrl-C ignored (nohup, a background job), tests and their children still get it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared" / "data"

@@ -83,3 +83,21 @@ def test_all_records_of_a_project_that_one_is_not_in_are_never_run_unasked(tmp_p
     monkeypatch.chdir(tmp_path)
     with pytest.raises(BadParameter, match=r"no project here or above: --all would run the [1-9]\d* records of .*cd "):
         call("--all")
+
+
+@pytest.mark.parametrize("how", ["by folder", "by a link"])
+def test_a_record_outside_the_current_project_is_run_only_with_trust(project, tmp_path_factory, monkeypatch, how):
+    other = made_project(tmp_path_factory.mktemp("other"), name="foreign")
+    named = folder = next(p.parent for p in other.rglob("record.toml"))
+    if how == "by a link":
+        (project / "records" / folder.name).symlink_to(folder)
+        named = "foreign"
+    with pytest.raises(BadParameter, match="outside the current project.*pass --trust"):
+        call(str(named), "-p", "limit=3")
+    assert not list(project.rglob("foreign/index.html"))
+    def runs(record, *_, **__):
+        raise LookupError(record.id)
+
+    monkeypatch.setattr("workbench.cli.reproduce._one", runs)
+    with pytest.raises(LookupError, match="foreign"):
+        call(str(named), "--trust")

@@ -27,11 +27,12 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def reproduce(
-        record: Annotated[str, typer.Argument(help="A record's id; --all takes every record of the project that you are in.")] = "",
+        record: Annotated[str, typer.Argument(help="A record's id, or its folder; --all takes every record of the project that you are in.")] = "",
         parameter: Annotated[list[str], typer.Option("-p", "--parameter", metavar="NAME=VALUE",
                              help="A parameter of the notebook; may come many times.")] = [],  # noqa: B006
         size: Annotated[str, typer.Option(help="full, small for a quick look, or tiny for tests, where a record comes in sizes.")] = "",
         out: Annotated[Path | None, typer.Option(help="Where reports land: the project's `reports`.")] = None,
+        trust: Annotated[bool, typer.Option("--trust", help="Run the code of a record outside the current project.")] = False,
         every: Annotated[bool, typer.Option("--all", help="Reproduce every record, by name.")] = False,
         as_json: Annotated[bool, typer.Option("--json", help="Print the ledgers as JSON alone.")] = False,
     ) -> None:  # fmt: skip
@@ -39,7 +40,7 @@ def register(app: typer.Typer) -> None:
 
         Exit code 0: every claim has a verdict, whatever it says; 1: one has none; 2: something is to mend.
         """
-        from workbench.analysis.record import load_record, record_ids
+        from workbench.analysis.record import record_ids
         from workbench.settings import project_root
 
         if bool(record) == every:
@@ -55,7 +56,7 @@ def register(app: typer.Typer) -> None:
         code, done = _GOOD, []
         for record_id in record_ids() if every else [record]:
             try:
-                report = _one(load_record(record_id), parameter, size or None, reports, quiet=as_json)
+                report = _one(_loaded(record_id, trust), parameter, size or None, reports, quiet=as_json)
             except WorkbenchError as error:
                 if not every:
                     raise
@@ -71,6 +72,26 @@ def register(app: typer.Typer) -> None:
             told = [_as_data(r) for r in done]
             print(json.dumps(told if every else told[0], ensure_ascii=True, indent=2))
         raise typer.Exit(code)
+
+
+def _loaded(record_id: str, trust: bool) -> Record:
+    """A record by its id or folder. Raises BadParameter for one outside the current project that is not trusted."""
+    from workbench.analysis.record import load_record, record_folder, record_ids
+    from workbench.settings import project_above
+
+    root, folder = None, Path(record_id)
+    if folder.name != record_id:
+        folder = folder.absolute()
+        root = project_above(folder)
+        known = record_ids(root) if root else ()
+        record_id = next((i for i in known if root / record_folder(i) == folder), record_id)
+    record = load_record(record_id, root)
+    real = (record.root / record_folder(record_id)).resolve()
+    current = (project_above(Path.cwd()) or (record.root if root is None else Path.cwd())).resolve()
+    if not trust and not real.is_relative_to(current):
+        what = "the record is outside the current project, and to reproduce it is to run its code"
+        raise BadParameter(what, where=str(real), do="Read its code, then pass --trust")
+    return record
 
 
 def _inside(root: Path, records: int) -> None:
