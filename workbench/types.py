@@ -69,6 +69,10 @@ class Chunk:
         return (self.source_type, self.entity_id, self.chunk_index)
 
 
+LARGEST = 2**62
+"""Of a limit and of an offset, so that their sum is an integer of every engine."""
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """A request: any string is a valid text. `filters` maps a facet, `source_type`, or a metadata key to one
@@ -87,8 +91,13 @@ class Query:
             raise BadParameter(f"a query's text must be a string, not {type(self.text).__name__}")
         if self.mode not in MODES:
             raise BadParameter(f"unknown mode {self.mode!r}", do=f"Use one of {', '.join(MODES)}")
-        if self.limit < 1 or self.offset < 0:
-            raise BadParameter(f"limit {self.limit} and offset {self.offset} must be at least 1 and 0")
+        for name, value, least in (("limit", self.limit, 1), ("offset", self.offset, 0)):
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise BadParameter(f"a query's {name} must be an integer, not {type(value).__name__}")
+            if not least <= value <= LARGEST:
+                raise BadParameter(f"limit and offset must be at least 1 and 0 and at most {LARGEST}; {name} is {value}")
+        if not isinstance(self.filters, Mapping) or not all(isinstance(name, str) for name in self.filters):
+            raise BadParameter("a query's filters must be a mapping of names to values", do="Write {'project': 'a'}")
         object.__setattr__(self, "filters", MappingProxyType(dict(self.filters)))
 
     @property

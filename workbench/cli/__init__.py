@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def _end_interrupted() -> None:
-    print("workbench: interrupted; what was complete stays as it was", file=sys.stderr)
+    print("workbench: interrupted; what was complete stays as it was, and the same command resumes", file=sys.stderr)
     sys.exit(INTERRUPTED)
 
 

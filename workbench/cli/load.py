@@ -140,7 +140,7 @@ def _readers(as_json: Annotated[bool, typer.Option("--json", help="As JSON and n
 
 def plain_manifest(manifest: Manifest) -> dict[str, Any]:
     """The manifest as JSON data; a server's URL without user and password."""
-    from workbench.stores.client_errors import shown_url
+    from workbench.remote import shown_url
     from workbench.types import as_plain
 
     plain = as_plain(manifest)

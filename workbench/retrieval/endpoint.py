@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from workbench.errors import BadParameter, WorkbenchError
 from workbench.registry import register
+from workbench.remote import NoAnswer, within
 from workbench.retrieval.context import Context
 from workbench.retrieval.own import RESERVED, own_list
 from workbench.retrieval.returned import KINDS, POINTS, BadAnswer
@@ -83,13 +84,21 @@ def _ask(query: Query, url: str, limit: int, timeout: float, max_bytes: int, tok
     # In ASCII, so that a lone surrogate crosses as its escape.
     body = json.dumps({"query": query.text, "filters": as_plain(dict(query.filters)), "limit": limit}, default=str).encode("ascii")
     headers["Content-Type"] = "application/json"
-    try:
+
+
+    def exchange() -> bytes:
         with httpx.Client(timeout=timeout) as client, client.stream("POST", url, content=body, headers=headers) as response:
             if response.status_code != 200:
                 raise EndpointFailed(f"the endpoint answered {response.status_code}", where=url)
             if response.headers.get("content-encoding", "identity") != "identity":
                 raise EndpointFailed(f"the endpoint answered in {response.headers['content-encoding']}", where=url, do="It was asked for identity")
-            data = _read(response, url, timeout, max_bytes)
+            return _read(response, url, timeout, max_bytes)
+
+    try:
+        # The client's own timeout is for each part of an answer; headers could come a byte at a time without end.
+        data = within(timeout, exchange, "the answer", url)
+    except NoAnswer as error:
+        raise EndpointFailed(f"no answer within {timeout:g} s", where=url) from error
     except httpx.TimeoutException as error:
         raise EndpointFailed(f"no answer within {timeout:g} s", where=url) from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:

@@ -99,6 +99,8 @@ def variant(spec: str | AnyVariant, **params: Any) -> AnyVariant:
     """A registered variant by name with its knobs (`variant("adr_0172", cap=512)`), one written as `spec` has it
     (`variant("adr_0172(cap=512)+mine")`), or the one given."""
     if not isinstance(spec, str):
+        if not callable(getattr(spec, "search", None)) and not isinstance(spec, Variant):
+            raise BadParameter(f"a variant is a name or a Variant, not {type(spec).__name__}")
         return spec
     if spec not in entries("variant") and not params:
         from workbench.retrieval.spec import parse

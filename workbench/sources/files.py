@@ -41,13 +41,20 @@ def existing_file(location: str | Path, what: str) -> Path:
     path = existing(location, what)
     if path.is_dir():
         raise SourceError(f"{what} is a folder", where=str(path), do="Name the file itself")
+    return _regular(path)
+
+
+def _regular(path: Path) -> Path:
+    """The path unless reading it could wait without end. Raises SourceError."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise SourceError("it is a pipe, socket or device", where=str(path), do="Name a regular file")
     return path
 
 
 def read_json(path: Path) -> Any:
     """The JSON value of a whole file. Raises SourceError."""
     try:
-        return parse_json(path.read_bytes(), str(path))
+        return parse_json(_regular(path).read_bytes(), str(path))
     except OSError as error:
         raise SourceError(f"cannot be read: {error.strerror}", where=str(path)) from None
 
@@ -74,6 +81,7 @@ def decode(data: bytes) -> tuple[str, str]:
 
 def open_bytes(path: Path) -> BinaryIO:
     """The file's bytes, unpacked where its name ends in `.gz`."""
+    _regular(path)
     return gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")
 
 

@@ -121,7 +121,8 @@ def _chunks(
                     yield _statement_chunk(next(ids), note, statement, names)
     for paths, what in (
         (found.hidden, "hidden files and folders were not read (hidden=True reads them)"),
-        (found.linked, "linked folders were not entered (follow_links=True enters each once)"),
+        (found.linked, "links were not followed (follow_links=True reads each file and folder once)"),
+        (found.special, "pipes, sockets and devices were not opened"),
     ):
         tally = Tally(what)
         for path in paths:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import warnings as python_warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from workbench.errors import BadParameter
 from workbench.registry import register
+from workbench.remote import API_KEY_VARIABLE, NoAnswer, check_address, connect, shown_url
 from workbench.sources.facets import facets_of
 from workbench.sources.files import missing_columns
 from workbench.sources.mapping import FACET_ROLES, Columns, parse_columns, text_value
@@ -23,7 +23,6 @@ from workbench.types import SOURCE_TYPES, Chunk, PointId, point_order
 if TYPE_CHECKING:
     import numpy as np
 
-API_KEY_VARIABLE = "QDRANT_API_KEY"
 TIMEOUT_SECONDS = 30
 PAGE = 1_000
 # The payload as the workbench writes it; `terms` is derived from the text and is made anew.
@@ -33,8 +32,7 @@ DEFAULTS = {
 }  # fmt: skip
 # What the stores add to a payload of our own: it is made again at the next load.
 DERIVED = frozenset({"terms", "created_at", "updated_at"})
-COLLECTION_IN_URL = re.compile(r"^(?P<server>https?://.+?)/collections/(?P<name>[^/?#]+)/?$")
-CREDENTIALS = re.compile(r"(?<=//)[^/@]*@")
+COLLECTION_IN_URL = re.compile(r"^(?P<server>https?://.+?)/collections/(?P<name>[^/?#]+)/?(?P<query>\?.*)?$")
 
 
 @register("reader")
@@ -60,7 +58,7 @@ def qdrant(
     server, name = _address(location, collection)
     mapped = {**DEFAULTS, **parse_columns(columns)}
     read = _Collection(server, name, mapped, vector_name)
-    client = read.connect()
+    client = read.client()
     try:
         with read.calls():
             params = client.get_collection(name).config.params
@@ -93,18 +91,13 @@ class _Collection:
 
     @property
     def where(self) -> str:
-        return f"{CREDENTIALS.sub('', self.server)}/collections/{self.name}"
+        return f"{shown_url(self.server)}/collections/{self.name}"
 
-    def connect(self) -> Any:
-        from qdrant_client import QdrantClient
-
-        key = os.environ.get(API_KEY_VARIABLE) or None
+    def client(self) -> Any:
         try:
-            with python_warnings.catch_warnings():
-                python_warnings.filterwarnings("ignore", "Api key is used with an insecure connection")
-                return QdrantClient(url=self.server, api_key=key, timeout=TIMEOUT_SECONDS, check_compatibility=False)
-        except (ValueError, TypeError) as error:
-            raise SourceError(f"not a server's URL: {error}", where=self.where) from None
+            return connect(self.server, None, TIMEOUT_SECONDS)
+        except BadParameter as error:
+            raise SourceError(error.what, where=self.where, do=error.do) from None
 
     @contextmanager
     def calls(self) -> Iterator[None]:
@@ -120,12 +113,15 @@ class _Collection:
             said = f"{error.status_code} {error.reason_phrase}"
             do = f"Set {API_KEY_VARIABLE}" if error.status_code in (401, 403) else "Check the collection's name"
             raise SourceError(f"Qdrant refuses: {said}", where=self.where, do=do) from error
-        except (ApiException, ValueError) as error:
-            raise SourceError(f"Qdrant's answer cannot be read: {error}", where=self.where) from error
+        except NoAnswer as error:
+            raise SourceError(error.what, where=self.where, do="Look at the server, or try again") from error
+        except (ApiException, ValueError, AssertionError, AttributeError, IndexError, KeyError, TypeError) as error:
+            what = "the server's answer is not one of Qdrant"
+            raise SourceError(what, where=self.where, do="Check that the URL is a Qdrant server's") from error
 
     def pages(self, **wanted: Any) -> Iterator[list[Any]]:
         """Every point in point-id order, a page at a time, by scrolling alone. Raises SourceError."""
-        client, offset, last = self.connect(), None, None
+        client, offset, last = self.client(), None, None
         try:
             while True:
                 with self.calls():
@@ -145,13 +141,20 @@ class _Collection:
 def _address(location: str, collection: str) -> tuple[str, str]:
     found = COLLECTION_IN_URL.match(location)
     if found and (not collection or collection == unquote(found["name"])):
-        return found["server"], unquote(found["name"])
+        return _checked(found["server"] + (found["query"] or "")), unquote(found["name"])
     if not collection or not is_address(location) or found:
-        shown = CREDENTIALS.sub("", location)
+        shown = shown_url(location)
         what = f"it names another collection than {collection!r}" if collection else "the address names no collection"
         raise SourceError(what, where=shown,
                           do="Name it as http://host:6333/collections/NAME")  # fmt: skip
-    return location.rstrip("/"), collection
+    return _checked(location.rstrip("/")), collection
+
+
+def _checked(server: str) -> str:
+    try:
+        return check_address(server)
+    except BadParameter as error:
+        raise SourceError(error.what, where=error.where, do=error.do) from None
 
 
 def _point_id(value: Any) -> PointId:

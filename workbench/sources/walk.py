@@ -1,4 +1,4 @@
-"""A folder's files by relative path: hidden ones and linked folders are left out unless asked for, and said."""
+"""A folder's files by relative path: hidden ones and links are left out unless asked for, and said."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ class Walk:
     hidden: list[str] = field(default_factory=list)
     linked: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
+    special: list[str] = field(default_factory=list)
 
 
 def walk(root: Path, suffixes: Collection[str] | None, *, hidden: bool = False, follow_links: bool = False) -> Walk:
     """The files below `root` with one of the suffixes (lower case, with the dot), or with any.
 
-    A linked folder is entered only with `follow_links`, and every real folder once, so that a loop ends. A link
-    that leads nowhere is `broken`. Hidden names start with a dot; a file named so counts where its suffix does.
+    A linked file is read and a linked folder entered only with `follow_links`, and every real one once, so that a loop
+    ends. A link that leads nowhere is `broken`; a pipe, socket or device is `special` and never opened. Hidden names start with a dot; a file named so counts where its suffix does.
     """
     found = Walk()
     visited = {os.path.realpath(root)}
@@ -53,9 +54,19 @@ def walk(root: Path, suffixes: Collection[str] | None, *, hidden: bool = False, 
                     visited.add(real)
                     waiting.append(path)
             elif is_file and named:
-                found.files.append(path)
-            elif linked and named:
+                (found.linked if linked else found.files).append(path)
+            elif named and linked and not os.path.exists(entry.path):
                 found.broken.append(path)
-    for paths in (found.files, found.hidden, found.linked, found.broken):
+            elif named:
+                found.special.append(path)
+    if follow_links and found.linked:
+        known = {os.path.realpath(root / path) for path in found.files}
+        for path in sorted(found.linked):
+            real = os.path.realpath(root / path)
+            if os.path.isfile(real) and real not in known:
+                known.add(real)
+                found.files.append(path)
+                found.linked.remove(path)
+    for paths in (found.files, found.hidden, found.linked, found.broken, found.special):
         paths.sort()
     return found

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from workbench.errors import BadParameter, NotAvailable
-from workbench.stores.client_errors import NoSuchCollection, server_calls, shown_url
+from workbench.errors import NotAvailable
+from workbench.remote import connect, shown_url
+from workbench.stores.client_errors import NoSuchCollection, server_calls
 from workbench.stores.payload_names import OWN, PayloadNames
 from workbench.stores.points import ALSO, READ_FIELDS, Match, Point
 from workbench.stores.qdrant_filters import client_filter, filter_json
@@ -18,7 +18,6 @@ from workbench.stores.tie_cut import Scored, best
 from workbench.stores.vector_check import check_query_vector, dim_of
 from workbench.types import PointId
 
-API_KEY_VARIABLE = "QDRANT_API_KEY"
 # Seconds for one answer; exact search of 385,000 points takes 0.03.
 TIMEOUT_SECONDS = 30
 # Points asked for in one answer, so that none grows without bound.
@@ -65,15 +64,15 @@ class ClientPoints:
             with self._calls():
                 info = client.get_collection(collection)
                 served = client.info().version
+                metadata, held = info.config.metadata or {}, info.config.params.vectors
+                self.points, self.dim = info.points_count or 0, _dim(held, names.vector, where)
+                self.dims = {"": self.dim}
+                if names is OWN and isinstance(held, Mapping) and ALSO in held:
+                    self.dims[ALSO] = _dim(held, ALSO, where)
             self.engine = f"qdrant {served}" if exact else f"qdrant-client {served} in memory"
-            if ((info.config.metadata or {}).get(STATE_KEY) or {}).get("complete") is False:
+            if (metadata.get(STATE_KEY) or {}).get("complete") is False:
                 what = f"the collection {collection!r} was never completed"
                 raise NoSuchCollection(what, where=where, do="Load it again")
-            held = info.config.params.vectors
-            self.points, self.dim = info.points_count or 0, _dim(held, names.vector, where)
-            self.dims = {"": self.dim}
-            if names is OWN and isinstance(held, Mapping) and ALSO in held:
-                self.dims[ALSO] = _dim(held, ALSO, where)
         except BaseException:
             self.close()
             raise
@@ -95,7 +94,7 @@ class ClientPoints:
                     self.collection, within, limit=min(limit - len(points), PAGE), offset=offset,
                     with_payload=self._asked(fields),
                 )  # fmt: skip
-            points += [self._point(record, fields) for record in page]
+                points += [self._point(record, fields) for record in page]
             if offset is None:
                 break
         return points
@@ -136,7 +135,7 @@ class ClientPoints:
         for start in range(0, len(ids), PAGE):
             with self._calls() as client:
                 records = client.retrieve(self.collection, list(ids[start : start + PAGE]), self._asked(fields))
-            found |= {record.id: self._point(record, fields) for record in records}
+                found |= {record.id: self._point(record, fields) for record in records}
         return [found[i] for i in ids if i in found]
 
     def all_points(self, batch: int = 1000) -> Iterator[tuple[PointId, Mapping[str, Any], list[float] | None]]:
@@ -178,7 +177,7 @@ class ClientPoints:
                     self.collection, query=query, using=using, query_filter=within, search_params=params,
                     limit=wanted, with_payload=self._asked(fields),
                 )  # fmt: skip
-            return [(self._point(hit, fields), hit.score) for hit in found.points]
+                return [(self._point(hit, fields), hit.score) for hit in found.points]
 
         return best(read, limit)
 
@@ -198,21 +197,6 @@ class ClientPoints:
             raise NotAvailable("these points are closed", where=self.where, do="Open them again")
         with server_calls(self.where, self.collection):
             yield self._client
-
-
-def connect(url: str, api_key: str | None = None, timeout: int = TIMEOUT_SECONDS) -> Any:
-    """A client of the server at this URL, with the key given or $QDRANT_API_KEY; the server is not asked yet.
-
-    Raises BadParameter for a URL that is none.
-    """
-    from qdrant_client import QdrantClient
-
-    key = api_key or os.environ.get(API_KEY_VARIABLE) or None
-    try:
-        # The check of versions runs in a thread that only prints; a server that cannot do something says so itself.
-        return QdrantClient(url=url, api_key=key, timeout=timeout, check_compatibility=False)
-    except (ValueError, TypeError) as error:
-        raise BadParameter(f"{shown_url(url)!r} is no URL of a server: {shown_url(str(error))}") from None
 
 
 def _dim(vectors: Any, name: str, where: str) -> int:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from workbench.errors import NotAvailable
-from workbench.stores.client import STATE_KEY, ClientPoints, connect
-from workbench.stores.client_errors import ServerRefused, server_calls, shown_url
+from workbench.remote import connect, shown_url
+from workbench.stores.client import STATE_KEY, TIMEOUT_SECONDS, ClientPoints
+from workbench.stores.client_errors import ServerRefused, server_calls
 from workbench.stores.edge_build import Progress
 from workbench.stores.points import ALSO, DATETIME_FIELDS, KEYWORD_FIELDS, MOMENT_FIELDS, TERMS_FIELD
 from workbench.stores.sparse import SPARSE, Weights
@@ -57,7 +58,8 @@ def build_client(
             try:
                 _store(client, collection, parts, rows, layout, progress, weights=weights, also=second)
             except BaseException:
-                client.delete_collection(collection)
+                with suppress(Exception):  # what went wrong first is what is told
+                    client.delete_collection(collection)
                 raise
     finally:
         client.close()
@@ -66,17 +68,10 @@ def build_client(
 
 def drop_client(url: str, collection: str, *, api_key: str | None = None) -> None:
     """Delete the collection from the server, where it is there. Raises ServerSilent, ServerRefused."""
-    with writing(url, collection, api_key) as client:
-        client.delete_collection(collection)
-
-
-@contextmanager
-def writing(url: str, collection: str, api_key: str | None = None) -> Iterator[Any]:
-    """A client for the block, whose exceptions become ServerSilent, ServerRefused, NoSuchCollection, NotAvailable."""
-    client = connect(url, api_key)
+    client = connect(url, api_key, TIMEOUT_SECONDS)
     try:
         with server_calls(shown_url(url), collection):
-            yield client
+            client.delete_collection(collection)
     finally:
         client.close()
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from workbench.errors import NotAvailable, WorkbenchError
+from workbench.remote import NoAnswer
 
-_CREDENTIALS = re.compile(r"(?<=//)[^/]*@|^[^/]*@")
 _UNAUTHORISED = (401, 403)
 _NOT_FOUND = 404
 _REFUSED = 400
@@ -28,19 +27,21 @@ class NoSuchCollection(WorkbenchError):
     """The server has no such collection, or an incomplete one."""
 
 
-def shown_url(url: str) -> str:
-    """The URL without the user's name and password, as errors may print it."""
-    return _CREDENTIALS.sub("", url)
-
-
 @contextmanager
 def server_calls(url: str, collection: str) -> Iterator[None]:
     """Turn the client's exceptions into ServerSilent, NoSuchCollection, NotAvailable and ServerRefused."""
+    from pydantic import ValidationError
     from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
     from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
     try:
         yield
+    except NoAnswer as error:
+        raise ServerSilent(error.what, where=url, do="Look at the server, or try again") from error
+    except (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValidationError) as error:
+        # What the client stumbles over where an answer is null, a list, or lacks what the interface promises.
+        do = "Check that the URL is a Qdrant server's"
+        raise ServerRefused("the server's answer is not one of Qdrant", where=url, do=do) from error
     except ResponseHandlingException as error:
         raise ServerSilent(
             f"Qdrant does not answer: {_first_line(error.source)}", where=url,

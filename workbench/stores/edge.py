@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from workbench.errors import NotAvailable, WorkbenchError
-from workbench.stores.file_lock import exclusive
+from workbench.stores.file_lock import NotWritable, exclusive
 from workbench.stores.points import READ_FIELDS, TERMS_FIELD, Match, Point
 from workbench.stores.qdrant_filters import edge_filter, filter_json
-from workbench.stores.seal import DamagedPoints, read_seal
+from workbench.stores.seal import PASSING, DamagedPoints, read_seal
 from workbench.stores.sparse import SPARSE, TERMS_FILE, TermTable
+from workbench.stores.storage_errors import Scratch, says_full
 from workbench.stores.tie_cut import Scored, best
 from workbench.stores.vector_check import check_query_vector, dim_of
 from workbench.types import PointId
 
 # Opening takes under a second at 385,000 points; the wait is for other processes that open the same shard.
 OPEN_WAIT_SECONDS = 60.0
+COPY_BLOCK = 1 << 16  # 64 KiB; the engine's holes are of whole megabytes
+_HOLE = bytes(COPY_BLOCK)
 
 
 class EngineFault(WorkbenchError):
@@ -36,6 +40,7 @@ class EdgePoints:
     def __init__(self, shard: Any, directory: Path, seal: Mapping[str, Any]) -> None:
         self._shard: Any = shard
         self._pid = os.getpid()
+        self._scratch: Scratch | None = None
         self.directory, self.points, self.engine = directory, seal["points"], seal["engine"]
         self.dims = seal["dims"]
         self.dim = self.dims[""]
@@ -44,15 +49,35 @@ class EdgePoints:
 
     @classmethod
     def open(cls, directory: Path | str) -> EdgePoints:
-        """The shard in this directory. Raises DamagedPoints, Locked, or EngineFault.
+        """The shard in this directory. Raises DamagedPoints, Locked, EngineFault, or StorageError.
 
-        The engine rewrites its configuration at every opening, so openings take turns under the shard's lock.
+        The engine rewrites its configuration at every opening, so openings take turns under the shard's lock; where
+        that cannot be written, in a home that is read-only or full, a temporary copy is opened.
         """
-        import qdrant_edge as edge
-
         directory = Path(directory)
         if not directory.is_dir():
             raise DamagedPoints("there are no points here", where=str(directory), do="Load the collection again")
+        try:
+            return cls._open(directory)
+        except (NotWritable, EngineFault) as error:
+            if isinstance(error, EngineFault) and not says_full(error):
+                raise
+        read_seal(directory, locked=False)
+        scratch = Scratch(sum(p.stat().st_blocks * 512 for p in directory.rglob("*") if p.is_file()))
+        try:
+            copy = scratch.path / directory.name
+            shutil.copytree(directory, copy, copy_function=copy_sparse, ignore=shutil.ignore_patterns(PASSING))
+            opened = cls._open(copy)
+        except BaseException:
+            scratch.close()
+            raise
+        opened._scratch, opened.directory = scratch, directory
+        return opened
+
+    @classmethod
+    def _open(cls, directory: Path) -> EdgePoints:
+        import qdrant_edge as edge
+
         with exclusive(directory, "opening", wait=OPEN_WAIT_SECONDS), engine_calls(str(directory)):
             seal = read_seal(directory)
             shard = edge.EdgeShard.load(str(directory))
@@ -139,7 +164,10 @@ class EdgePoints:
     def close(self) -> None:
         shard, self._shard = self._shard, None
         if shard is not None and self._pid == os.getpid():
-            shard.close()
+            with suppress(EngineFault), engine_calls(str(self.directory)):  # it writes what it need not, on a full disk
+                shard.close()
+        if self._scratch is not None:
+            self._scratch.close()
 
     def __enter__(self) -> EdgePoints:
         return self
@@ -201,3 +229,14 @@ def _point(record: Any) -> Point:
 
 def _id(point_id: Any) -> PointId:
     return point_id if isinstance(point_id, int) else str(point_id)
+
+
+def copy_sparse(source: str, target: str) -> None:
+    """Copy a file and leave its holes: most of what the engine's files claim is never written."""
+    with open(source, "rb") as old, open(target, "wb") as new:
+        while block := old.read(COPY_BLOCK):
+            if block == _HOLE[: len(block)]:
+                new.seek(len(block), 1)
+            else:
+                new.write(block)
+        new.truncate()

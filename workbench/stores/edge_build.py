@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,6 +22,7 @@ from workbench.stores.edge_worker import building
 from workbench.stores.file_lock import Locked, exclusive
 from workbench.stores.seal import DamagedPoints
 from workbench.stores.staged import check_staging
+from workbench.stores.storage_errors import StorageError
 from workbench.types import PointId
 
 Progress = Callable[[str, int, int], None]
@@ -28,6 +31,10 @@ Progress = Callable[[str, int, int], None]
 # Each index is files of its own that are synced: a dozen cost 1.5 s on a common disk, however small the collection.
 # A filter without an index reads every payload instead, about 5 microseconds each.
 FACETS_INDEXED_FROM = 1000
+# One index of 385,000 points takes 4 s, merging all segments less than a minute.
+SILENCE_SECONDS = 900.0
+# The engine's files grow by 32 MiB; below this a disk that fails a write is taken for a full one.
+ROOM_BYTES = 256 << 20
 _WORKER = "workbench.stores.edge_worker"
 _KINDS = {k.__name__: k for k in (DamagedPoints, EngineFault, Locked, StagingError, WorkbenchError)}
 
@@ -85,7 +92,7 @@ def _run(job: dict[str, Any], progress: Progress | None) -> int:
         with suppress(BrokenPipeError):  # it ended at once; its exit is told below
             worker.stdin.write(json.dumps(job).encode() + b"\n")
             worker.stdin.flush()
-        for line in worker.stdout:
+        for line in _lines(worker):
             message = json.loads(line)
             if "error" in message:
                 fault = message["error"]
@@ -94,8 +101,40 @@ def _run(job: dict[str, Any], progress: Progress | None) -> int:
             if progress is not None:
                 progress(message["stage"], message["done"], message["total"])
         if worker.wait() != 0:
-            raise EngineFault(f"the building process ended with {worker.returncode}: {_last_line(log)}")
+            raise _ended(worker.returncode, _last_line(log), Path(job["directory"]).parent)
     return job["total"]
+
+
+def _lines(worker: subprocess.Popen[bytes]) -> Iterator[bytes]:
+    """What a worker reports, line by line. Raises EngineFault where it says nothing for too long."""
+    silent = threading.Event()
+
+    def end() -> None:
+        silent.set()
+        worker.kill()
+
+    while True:
+        timer = threading.Timer(SILENCE_SECONDS, end)
+        timer.daemon = True
+        timer.start()
+        try:
+            line = worker.stdout.readline()
+        finally:
+            timer.cancel()
+        if silent.is_set():
+            raise EngineFault(f"the building process said nothing for {SILENCE_SECONDS:g} s and was ended", do="Load again")
+        if not line:
+            return
+        yield line
+
+
+def _ended(code: int, said: str, where: Path) -> WorkbenchError:
+    """Why a building process ended: the engine maps its files, and a full disk is a signal to it."""
+    free = shutil.disk_usage(where).free
+    if code == -signal.SIGBUS or any(words in said for words in ("No space left", "os error 28")):
+        full = StorageError("the disk is full", where=str(where), do="Make room and load again; embeddings are kept")
+        return full if free < ROOM_BYTES else StorageError("the disk failed while points were built", where=str(where))
+    return EngineFault(f"the building process ended with {code}: {said}", where=str(where))
 
 
 @contextmanager

@@ -8,16 +8,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from workbench.stores.edge import OPEN_WAIT_SECONDS
+from workbench.stores.edge import OPEN_WAIT_SECONDS, copy_sparse
 from workbench.stores.edge_worker import facet_indexes, finish, points_of, tell, terms_index
 from workbench.stores.file_lock import exclusive
 from workbench.stores.points import ALSO, KEYWORD_FIELDS, TERMS_FIELD
 from workbench.stores.seal import PASSING, SEAL, read_seal
 from workbench.stores.staged import BATCH, MetadataKeys, staged_points
 from workbench.types import PointId
-
-COPY_BLOCK = 1 << 16  # 64 KiB; the engine's holes are of whole megabytes
-_HOLE = bytes(COPY_BLOCK)
 
 
 def change_shard(
@@ -35,7 +32,7 @@ def change_shard(
     with exclusive(standing, "copying", wait=OPEN_WAIT_SECONDS):
         read_seal(standing, whole=True)  # damage is not copied, and sealed anew
         unsealed = shutil.ignore_patterns(SEAL, PASSING)
-        shutil.copytree(standing, directory, copy_function=_copy_sparse, ignore=unsealed, dirs_exist_ok=True)
+        shutil.copytree(standing, directory, copy_function=copy_sparse, ignore=unsealed, dirs_exist_ok=True)
     shard = edge.EdgeShard.load(str(directory))
     shard.update(edge.UpdateOperation.delete_field_index(TERMS_FIELD))
     left = iter(removed)
@@ -63,14 +60,3 @@ def _metadata_keys(shard: Any) -> MetadataKeys:
         keys.see([record.payload for record in records])
         if offset is None:
             return keys
-
-
-def _copy_sparse(source: str, target: str) -> None:
-    """Copy a file and leave its holes: most of what the engine's files claim is never written."""
-    with open(source, "rb") as old, open(target, "wb") as new:
-        while block := old.read(COPY_BLOCK):
-            if block == _HOLE[: len(block)]:
-                new.seek(len(block), 1)
-            else:
-                new.write(block)
-        new.truncate()

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.stores.embedding_cache import EmbeddingCache
+from workbench.stores.embedding_cache import CacheError, EmbeddingCache
 from workbench.stores.model import Model, open_model
 from workbench.text import well_formed
 
@@ -52,7 +52,12 @@ class Embedder:
 
     def embed_query(self, text: str) -> np.ndarray:
         """float32 (dim,) of unit length: the query with the model's query prefix."""
-        return self._embed([self.model.query_prefix + text])[0][0]
+        texts = [self.model.query_prefix + text]
+        try:
+            return self._embed(texts)[0][0]
+        except CacheError:  # a search needs no cache: it may be damaged, or its disk full
+            self._path = None
+            return self._embed(texts)[0][0]
 
     def embed_marked(
         self, texts: Sequence[str], *, tick: Callable[[int], None] | None = None

@@ -16,6 +16,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Protocol
 
 from workbench.errors import BadParameter, WorkbenchError
+from workbench.remote import check_address, credentials
 from workbench.stores.manifest import BrokenCollection, Manifest, write_whole
 from workbench.stores.seal import SEAL, read_seal, write_seal
 from workbench.stores.sparse import SETTINGS, TERMS_FILE
@@ -88,7 +89,7 @@ class Server:
     @property
     def settings(self) -> dict[str, Any]:
         return {
-            "engine": QDRANT, "url": self.url, "shard_number": self.shard_number,
+            "engine": QDRANT, "url": self.url, "credentials": credentials(self.url), "shard_number": self.shard_number,
             "replication_factor": self.replication_factor, **(SETTINGS if self.sparse else {}),
         }  # fmt: skip
 
@@ -125,6 +126,7 @@ def engine_for(url: str, shard_number: int = 1, replication_factor: int = 1, *, 
     if min(shard_number, replication_factor) < 1:
         raise BadParameter(f"{shard_number} shards and {replication_factor} replicas must be at least 1")
     if url:
+        check_address(url)
         return Server(url, shard_number, replication_factor, sparse)
     if (shard_number, replication_factor) != (1, 1):
         raise BadParameter("the embedded engine has one shard and no replicas", do="Name a server with --qdrant URL")

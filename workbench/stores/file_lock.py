@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from workbench.errors import WorkbenchError
@@ -13,7 +13,11 @@ _CHECK_SECONDS = 0.02
 
 
 class Locked(WorkbenchError):
-    """Another process holds the lock, or the lock's file cannot be written."""
+    """Another process holds the lock."""
+
+
+class NotWritable(Locked):
+    """The lock's file cannot be written."""
 
 
 def lock_path(directory: Path) -> Path:
@@ -37,11 +41,11 @@ def exclusive(directory: Path, doing: str, *, wait: float) -> Iterator[None]:
         holder = path.read_text(errors="replace").strip() or "another process"
         raise Locked(f"{holder} is at work here", where=str(directory), do="Wait until it ends") from None
     except OSError as error:
-        what = f"searching and loading need a writable home: {error.strerror}"
-        raise Locked(what, where=str(path), do="Make it writable, or copy the home to where it is") from None
+        what = f"loading needs a writable home: {error.strerror}"
+        raise NotWritable(what, where=str(path), do="Make it writable, or copy the home to where it is") from None
     try:
-        held.write(f"process {os.getpid()} ({doing})")
-        held.flush()
+        with suppress(OSError):  # on a full disk the lock is held all the same
+            os.write(held.fileno(), f"process {os.getpid()} ({doing})".encode())
         yield
     finally:
         lock.release()

@@ -47,6 +47,8 @@ _GENERATION = re.compile(r"\d{8}T\d{12}-[0-9a-f]{8}")
 # An update may replace the generation between reading `current` and holding what it names, which takes milliseconds.
 HOLD_SECONDS = 10.0
 _RETRY_SECONDS = 0.01
+# SQLite maps a file of the cache: on a full disk that is a signal which ends the process.
+CACHE_ROOM = 8 << 20
 
 
 class UnknownCollection(BadParameter):
@@ -219,7 +221,7 @@ class Listed:
 
 def place(name: str) -> Place:
     """The place of a collection in this home. Raises BadParameter for a name that no directory should have."""
-    if not _NAME.fullmatch(name):
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise BadParameter(
             f"{name!r} cannot name a collection", do="Use up to 64 letters, digits, '.', '_' and '-', a letter or digit first"
         )
@@ -271,7 +273,8 @@ def embedder_for(recorded: Mapping[str, Any]) -> Embedder:
     from workbench.stores.model import Model
 
     home = settings.home()
-    return Embedder(Model(**recorded), home / EMBEDDINGS if os.access(home, os.W_OK) else None)
+    kept = os.access(home, os.W_OK) and shutil.disk_usage(home).free > CACHE_ROOM
+    return Embedder(Model(**recorded), home / EMBEDDINGS if kept else None)
 
 
 def _open(manifest: Manifest, held: Held) -> Stores:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 PART_ROWS = 10_000
 PART_CHARACTERS = 64 << 20  # so that a part of very long texts stays small too
 LARGEST_ID = 2**64 - 1  # Qdrant's integer ids are unsigned 64-bit
+LARGEST_INDEX = 2**31 - 1
 NAMED = 5  # entities that a warning names
 
 _ENCODE = json.JSONEncoder(
@@ -165,8 +166,8 @@ class Checked:
             raise BadChunk("a chunk has no entity id", where=f"point {chunk.id!r}")
         if chunk.source_type not in SOURCE_TYPES:
             raise BadChunk(f"unknown source type {chunk.source_type!r}", where=where, do=f"Known: {', '.join(SOURCE_TYPES)}")
-        if chunk.chunk_index < 0:
-            raise BadChunk("a chunk's index must be at least 0", where=where)
+        if not 0 <= chunk.chunk_index <= LARGEST_INDEX:
+            raise BadChunk(f"a chunk's index must be at least 0 and at most {LARGEST_INDEX}", where=where)
         if not _is_point_id(chunk.id):
             raise BadChunk(f"{chunk.id!r} is neither an unsigned 64-bit integer nor a canonical UUID", where=where)
         if chunk.key in self._keys:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from workbench.retrieval.notes.old_store import build_old
 from workbench.retrieval.notes.sqlite_build import build_sqlite
-from workbench.stores.file_lock import exclusive
+from workbench.stores.file_lock import NotWritable, exclusive
 from workbench.stores.seal import SEAL, DamagedPoints, read_seal, write_seal
-from workbench.stores.storage_errors import storage_errors
+from workbench.stores.storage_errors import Scratch, StorageError, storage_errors
 
 if TYPE_CHECKING:
     from workbench.retrieval.search import Collection
 
+_GROWTH = 2  # the file is at most about as large as the catalog, and is built in one more
 WAIT = 600.0
 """Seconds that a search waits for another one that makes the same file: at 373,000 chunks it takes minutes."""
 
@@ -30,11 +31,23 @@ def sqlite_file(collection: Collection) -> Path:
 
 
 def _made(collection: Collection, ending: str, build: Callable[[Path, Path], None]) -> Path:
-    """The file beside the catalog, named by the content that it was made of; it goes when its generation does.
+    """The file beside the catalog, named by the content that it was made of; it goes when its generation does. Where it
+    cannot be written there, it is made in a temporary directory for this collection as it is open.
 
     Raises Locked, StorageError, and what `build` does.
     """
     catalog = Path(collection.stores.catalog.path)
+    try:
+        return _beside(collection, catalog, ending, build)
+    except (NotWritable, StorageError):  # a home that is read-only or full
+        scratch = collection.kept(f"scratch {ending}", lambda: Scratch(catalog.stat().st_size * _GROWTH))
+        path = scratch.path / f"notes.{ending}"
+        if not path.is_file():
+            build(catalog, path)
+        return path
+
+
+def _beside(collection: Collection, catalog: Path, ending: str, build: Callable[[Path, Path], None]) -> Path:
     path = catalog.with_name(f"notes-{collection.inputs['content'][:12]}.{ending}")
     if not _whole(path):
         with exclusive(path, f"making {path.name}", wait=WAIT), storage_errors(path):
