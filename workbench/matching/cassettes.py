@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from workbench.errors import WorkbenchError
 from workbench.matching.formats import format_of, read_answer, read_request
 from workbench.matching.formats.streams import aws_frames, looks_server_sent, server_sent
 from workbench.matching.formats.wire import NotUnderstood, Wire
 from workbench.matching.jsonl import read_jsonl
+from workbench.matching.redaction import CleanError
 from workbench.matching.request import Answer, RecordedRequest
 
 SUFFIXES = (".yaml", ".yml", ".json", ".jsonl", ".ndjson")
@@ -31,7 +31,7 @@ NODE_LIMIT = 1_000_000
 """Values of one document with its aliases written out, so that a few lines of YAML cannot fill the memory."""
 
 
-class CassetteError(WorkbenchError):
+class CassetteError(CleanError):
     """A source that is not there or holds no file that could be a recording."""
 
 

@@ -18,6 +18,7 @@ from workbench.matching.call_log import LogWriter
 from workbench.matching.fingerprint import Normal, Prepared, text_words
 from workbench.matching.lexical import Index, index_of
 from workbench.matching.project import Project
+from workbench.matching.redaction import redaction
 from workbench.matching.request import Answer, RecordedRequest
 from workbench.matching.rules import RuleSet, Seen
 from workbench.matching.schema import LibraryError, connect, prepare_file, transaction
@@ -33,6 +34,8 @@ def library_path(name: str) -> Path:
     """`<home>/matching/<name>.sqlite`. Raises LibraryError for a name that is no file name."""
     if not name or name.startswith(".") or not all(c.isalnum() or c in "-_." for c in name):
         raise LibraryError(f"a library cannot be named {name!r}", do="Use letters, digits, `-`, `_` and `.`")
+    if redaction().text(name) != name:
+        raise LibraryError("a library cannot be named like a key or an address", do="Choose another name")
     return home() / "matching" / f"{name}.sqlite"
 
 
@@ -167,7 +170,9 @@ class Library:
             self.project.refresh()
             for request, answer, source, number in calls:
                 ask = Prepared(self.normal.redaction.request(request, seen), self.normal)
-                entry = entries.put_request(self.db, ask, answered=True, source=source, number=number)
+                entry = entries.put_request(
+                    self.db, ask, answered=True, source=self.normal.redaction.text(source), number=number
+                )
                 entries.put_answer(self.db, entry, self.normal.redaction.answer(answer, seen))
                 entries.close_answered(self.db, ask.normalised, now)
                 made.append(entry)

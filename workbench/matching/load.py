@@ -46,13 +46,14 @@ def load(library: Library, source: Path | str, *, tick: Callable[[int], None] | 
     formats: Counter[str] = Counter()
     opaque: Counter[str] = Counter()
     seen = Seen()
+    clean = library.normal.redaction.text
 
     def calls() -> Iterator[tuple[Any, ...]]:
         for number, found in enumerate(read(source), 1):
             if tick is not None:
                 tick(number)
             if isinstance(found, Skipped):
-                skipped.append(found)
+                skipped.append(Skipped(clean(found.file), found.number, clean(found.reason)))
                 continue
             formats[found.request.api + (" streamed" if found.answer.events else "")] += 1
             opaque.update(p.name for m in found.request.messages for p in m.parts if p.kind == "opaque")

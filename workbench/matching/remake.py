@@ -22,11 +22,14 @@ def remake(db: sqlite3.Connection, normal: Normal) -> None:
     db.execute("DELETE FROM entry_words")
     db.execute("DELETE FROM word_counts")
     db.execute("DELETE FROM fingerprints")
-    for request_id, body, answered in db.execute(
-        "SELECT id, body, answered FROM requests ORDER BY id"
+    for request_id, body, source, answered in db.execute(
+        "SELECT id, body, source, answered FROM requests ORDER BY id"
     ).fetchall():
         ask = normal.prepare(RecordedRequest.from_json(body))
-        db.execute("UPDATE requests SET body = ? WHERE id = ?", (ask.request.as_json(), request_id))
+        db.execute(
+            "UPDATE requests SET body = ?, source = ? WHERE id = ?",
+            (ask.request.as_json(), normal.redaction.text(source), request_id),
+        )
         entries.put_fingerprints(db, request_id, ask)
         if answered:
             entries.put_words(db, request_id, ask)
@@ -41,12 +44,6 @@ def _clean_answers(db: sqlite3.Connection, redaction: Redaction) -> None:
         clean = redaction.answer(held)
         if clean != held:
             db.execute(
-                "UPDATE answers SET text = ?, calls = ?, body = ?, events = ? WHERE id = ?",
-                (
-                    clean.text,
-                    json_text(clean.calls),
-                    clean.body,
-                    clean.events,
-                    answer_id,
-                ),
+                "UPDATE answers SET text = ?, calls = ?, finish = ?, body = ?, events = ? WHERE id = ?",
+                (clean.text, json_text(clean.calls), clean.finish, clean.body, clean.events, answer_id),
             )

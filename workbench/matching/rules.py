@@ -2,7 +2,7 @@
 
 [[rule]]
 name = "email"              # shown wherever the rule has worked
-pattern = '...'             # Python's re; a group named `value` limits what is replaced
+pattern = '...'             # Python's re; a group named `value` limits what is replaced; {start}: see START
 needs = ["@"]               # the pattern is tried only where one of these stands in the text; [] always
 replace = "<email-{tag}>"   # {n}: number of the distinct value in this request; {tag}: 16-bit keyed digest
 matches = ["ann@example.org"]
@@ -24,6 +24,9 @@ from workbench.errors import WorkbenchError
 from workbench.types import content_hash
 
 FIELDS = ("name", "pattern", "replace", "needs", "matches", "spares", "why")
+START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4}))"
+"""`{start}` in a pattern: no ASCII letter or digit before, or the end of an escape. `\\b` does not see a key behind `_`
+or behind a letter of another alphabet."""
 TAG_BYTES = 2
 """16 bits tell two addresses in a project apart and are too few to tell who it was."""
 
@@ -138,7 +141,7 @@ def rule_from(data: Mapping[str, Any], where: str) -> Rule:
         if not isinstance(data.get(key), str) or not data[key]:
             raise BadRule(f"the field {key!r} is missing or not a text", where=where)
     try:
-        pattern = re.compile(data["pattern"])
+        pattern = re.compile(data["pattern"].replace("{start}", START))
     except re.error as error:
         raise BadRule(f"the pattern does not compile: {error}", where=where) from error
     rule = Rule(

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from workbench.errors import WorkbenchError
+from workbench.matching.redaction import CleanError
 
 VERSION = 1
 BUSY_SECONDS = 30.0
@@ -51,7 +51,7 @@ CREATE VIRTUAL TABLE entry_words USING fts5(
 # The words are joined by one blank and split at the blank only, so that a word of the one tokenizer is a word here.
 
 
-class LibraryError(WorkbenchError):
+class LibraryError(CleanError):
     """A matching library that is not there, is damaged, or is of another version."""
 
 

@@ -116,7 +116,7 @@ def embedding(
     ) as error:  # whatever the model raises: the call carries on as a miss, and the log says why
         return Finding(
             "failed",
-            f"the embedder failed: {type(error).__name__}: {error}"[:300],
+            library.normal.redaction.text(f"the embedder failed: {type(error).__name__}: {error}"[:300]),
             serve=serve,
             review=review,
         )

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from workbench.errors import WorkbenchError
+from workbench.matching.redaction import CleanError
 from workbench.matching.request import Answer, Message, Part, RecordedRequest, canonical_json
 
 
-class NotUnderstood(WorkbenchError):
+class NotUnderstood(CleanError):
     """A body that its format does not explain: listed, never guessed."""
 
 
