@@ -59,6 +59,7 @@ def _load(
     parameter: Annotated[list[str] | None, typer.Option("-p", "--parameter", metavar="NAME=VALUE", help="Any other parameter of the reader; repeatable.")] = None,
     model: Annotated[str | None, typer.Option(help="multilingual-e5-small-q4, a directory, or a fastembed model's name; default: the packaged bge-small-en-v1.5.")] = None,
     also: Annotated[str, typer.Option(metavar="MODEL", help="A second model beside the first, its vectors apart, for adr_0172_multilingual and the channel semantic_by.")] = "",
+    no_vectors: Annotated[bool, typer.Option("--no-vectors", help="Embed nothing: for lexical search alone.")] = False,
     fetch: Annotated[bool, typer.Option("--fetch", help="Let the model be fetched from the model hub.")] = False,
     query_prefix: Annotated[str | None, typer.Option(help="Put before a query when it is embedded.")] = None,
     stop: Annotated[str, typer.Option(help="The stop list: lucene-en-33 or none.")] = "lucene-en-33",
@@ -77,7 +78,7 @@ def _load(
     from workbench.settings import settings
     from workbench.stores.home import place
     from workbench.stores.loader import load
-    from workbench.stores.model import find_model
+    from workbench.stores.model import Model, find_model
     from workbench.text import Tokenizer
 
     options = reader_options(
@@ -85,11 +86,13 @@ def _load(
     )
     earlier, chosen = place(name).current(), settings()
     prefix = chosen.query_prefix if query_prefix is None else query_prefix
-    found = find_model(chosen.model if model is None else model, fetch=fetch or chosen.fetch, query_prefix=prefix)
+    found: str | Model | None = model
+    if not no_vectors:
+        found = find_model(chosen.model if model is None else model, fetch=fetch or chosen.fetch, query_prefix=prefix)
     second = find_model(also, fetch=fetch or chosen.fetch) if also else None
     manifest = load(
         source, name=name, model=found, also=second, qdrant=qdrant, shard_number=shards, replication_factor=replicas, sparse=sparse,
-        tokenizer=Tokenizer(stop=stop, stem=stem), progress=not quiet, **options,  # type: ignore[arg-type]
+        vectors=not no_vectors, tokenizer=Tokenizer(stop=stop, stem=stem), progress=not quiet, **options,  # type: ignore[arg-type]
     )  # fmt: skip
     if as_json:
         print(json.dumps(plain_manifest(manifest)))
@@ -200,8 +203,9 @@ def _show(console: Console, manifest: Manifest, said: str = "") -> None:
     head = Text(manifest.name, style="bold")
     head.append(f"{f' is {said}:' if said else ' '} {_counted(manifest.counts)}", style="not bold")
     models = " and ".join(f"{visible(m['name'])} {m['sha256'][:12]}" for m in (manifest.model, manifest.also) if m)
+    models = "no vectors" if manifest.vectors == "none" else f"model {models}"
     console.print(head)
-    console.print(Text(f"  {visible(_engines(manifest))}; {sum(manifest.sizes.values()) / 1e6:.1f} MB; model {models}; "
+    console.print(Text(f"  {visible(_engines(manifest))}; {sum(manifest.sizes.values()) / 1e6:.1f} MB; {models}; "
                        f"content {manifest.content_hash[:12]}", style="dim"))  # fmt: skip
 
 

@@ -14,8 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.errors import NotAvailable
 from workbench.stores.embedding_cache import CacheError, EmbeddingCache
-from workbench.stores.model import Model, open_model
+from workbench.stores.model import NO_VECTORS, Model, open_model
 from workbench.text import well_formed
 
 if TYPE_CHECKING:
@@ -51,7 +52,13 @@ class Embedder:
         return self.embed_marked(texts, tick=tick)[0]
 
     def embed_query(self, text: str) -> np.ndarray:
-        """float32 (dim,) of unit length: the query with the model's query prefix."""
+        """float32 (dim,) of unit length: the query with the model's query prefix. Raises NotAvailable where the collection
+        was loaded without vectors."""
+        if self.model.key == NO_VECTORS.key:
+            raise NotAvailable(
+                "the semantic list needs vectors, and the collection was loaded without them",
+                do="Load it again without --no-vectors, or search by terms alone: --mode lexical, or --variant lexical_bm25",
+            )
         texts = [self.model.query_prefix + text]
         try:
             return self._embed(texts)[0][0]
@@ -71,6 +78,11 @@ class Embedder:
         import numpy as np
 
         vectors, cut = np.empty((len(texts), self.dim), np.float32), np.zeros(len(texts), bool)
+        if self.model.key == NO_VECTORS.key:
+            vectors[:] = 1
+            if tick:
+                tick(len(texts))
+            return vectors, cut
         for start in range(0, len(texts), BLOCK):
             block = [well_formed(t) for t in texts[start : start + BLOCK]]
             hashes = [hashlib.sha256(t.encode("utf-8")).digest() for t in block]

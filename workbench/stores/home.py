@@ -29,6 +29,7 @@ from workbench.stores.manifest import (
     read_manifest,
     write_whole,
 )
+from workbench.stores.model import NO_VECTORS
 from workbench.stores.points import ALSO
 from workbench.stores.seal import read_seal
 from workbench.stores.waiting import Waiting, waiting_in
@@ -182,6 +183,8 @@ class Stores:
         Raises NotAvailable that names the collection's models.
         """
         spaces = {"": (self.embedder, ""), self.embedder.model.name: (self.embedder, "")}
+        if self.embedder.model == NO_VECTORS:
+            return self.embedder, ""  # it refuses every query by name
         if self.also is not None:
             spaces[self.also.model.name] = (self.also, ALSO)
         if model not in spaces:

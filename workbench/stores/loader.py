@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -28,7 +28,7 @@ from workbench.stores.file_lock import exclusive
 from workbench.stores.hashes import content_of, digest_of_file, load_key_of
 from workbench.stores.home import EMBEDDINGS, Place, place
 from workbench.stores.manifest import Manifest, read_manifest
-from workbench.stores.model import Model, find_model
+from workbench.stores.model import NO_VECTORS, Model, find_model
 from workbench.stores.progress import Listener, Report, reporting
 from workbench.stores.staging import NAMED, Staged, parts_of, some, stage
 from workbench.stores.storage_errors import storage_errors
@@ -52,6 +52,7 @@ def load(
     replication_factor: int = 1,
     sparse: bool = False,
     also: str | Model | None = None,
+    vectors: bool = True,
     tokenizer: Tokenizer = DEFAULT,
     progress: bool | Listener = True,
     **reader_options: Any,
@@ -62,7 +63,8 @@ def load(
     `find_model`; None is the settings' one. `qdrant`: a server's URL, "" the embedded engine, None the settings'
     one; shards and replicas are a server's; `sparse`: each point also carries its BM25 weights as a sparse vector, which
     the variant `bm25_sparse` searches. `also`: a second model, named as the first; both stores hold its vectors apart,
-    and the channel `semantic_by` searches them. `progress`: a display on standard error, or a function that is told
+    and the channel `semantic_by` searches them. Without `vectors` no text is embedded: the collection is for lexical work
+    alone, and what needs vectors refuses by name. `progress`: a display on standard error, or a function that is told
     (phase, done, total).
 
     Raises SourceError for a source that cannot be read, BadParameter for a second model that is the first, or is asked
@@ -73,6 +75,10 @@ def load(
     where, chosen = place(name), settings.settings()
     _check_tokenizer(tokenizer)
     source = spec if isinstance(spec, Source) else _opened(spec, reader_options)
+    if not vectors:
+        if model or also:
+            raise BadParameter("a collection without vectors has no model", do="Leave out --no-vectors, or --model and --also")
+        model, source = NO_VECTORS, replace(source, vectors=None)
     if not isinstance(model, Model):
         named = chosen.model if model is None else model
         model = find_model(named, fetch=chosen.fetch, query_prefix=chosen.query_prefix)
@@ -166,6 +172,8 @@ class _Load:
         return content, load_key_of(content, *location, self.model, self.engine.settings, self.also)
 
     def _vectors(self) -> str:
+        if self.model == NO_VECTORS:
+            return "none"
         return "embedded" if self.source.vectors is None else "composed"
 
     def _standing(self, key: str) -> Manifest | None:

@@ -28,7 +28,7 @@ class Manifest:
     `counts`: chunks, entities, queries, qrels, unknown_qrel_documents (distinct documents that are judged and not
     there), unknown_qrel_queries, skipped_empty (chunks without a visible character, which are not stored),
     truncated (texts longer than the model reads). `also` is the second model, empty without one. `vectors` is
-    "embedded" (each chunk's text) or "composed" (by the source). `engines` maps an engine to what is known of it, its
+    "embedded" (each chunk's text), "composed" (by the source) or "none". `engines` maps an engine to what is known of it, its
     version first; `sizes` a store to its bytes.
     `updates`, empty after a load: how many there were (`number`), the content of the load (`loaded`) and before the
     last one (`before`), its documents by what became of them, and the highest point id that was ever given.

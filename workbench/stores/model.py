@@ -63,6 +63,10 @@ class Model:
         return kept if self.passage_prefix else {n: v for n, v in kept.items() if n != "passage_prefix"}
 
 
+NO_VECTORS = Model("none", dim=1, max_tokens=0, sha256="none", key="none")
+"""What a collection without vectors records: every chunk has the vector (1), and no query is ever embedded."""
+
+
 def find_model(name: str = "", *, fetch: bool = False, query_prefix: str = "") -> Model:
     """The model of that name: "" is the packaged English copy, `multilingual-e5-small-q4` the packaged one of a hundred
     languages, else a directory, else a fastembed model's name.
