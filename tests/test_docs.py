@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 GENERATED = ("variants.md", "readers.md", "commands.md")
 # Blocks that no test runs, by page; each says why in its own info string.
-NOT_RUN = {"README.md": 3, "load.md": 1, "reproduce.md": 2}
+NOT_RUN = {"README.md": 3, "load.md": 1, "reproduce.md": 2, "search.md": 1}
 
 named = pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 
