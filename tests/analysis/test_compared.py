@@ -8,7 +8,7 @@ import shlex
 import pytest
 
 from workbench.analysis.commands import explain_command
-from workbench.analysis.compared import compare_variants, depth_for, explained
+from workbench.analysis.compared import compare_variants, explained
 from workbench.analysis.explain import explain
 from workbench.errors import BadParameter
 from workbench.retrieval.search import open_collection
@@ -61,10 +61,6 @@ def test_shared_stages_run_once_a_query(tiny, monkeypatch):
     monkeypatch.setattr(Context, "nearest", lambda self, query, *rest: calls.append(query.text) or nearest(self, query, *rest))
     compare_variants(tiny, ["adr_0172", "adr_0005", "two_lists", "adr_0172(k=1)"], resamples=99, differing=0)
     assert len(calls) == 3
-
-
-def test_the_depth_reaches_the_deepest_cutoff():
-    assert depth_for(["nDCG@10", "RR"]) == 100 and depth_for(["R@300"]) == 300
 
 
 def test_the_target_is_the_relevant_document_that_moves_most(tiny):

@@ -155,4 +155,4 @@ def test_a_document_stands_where_its_best_chunk_stood(chunk_ids):
 
 
 def test_documents_take_a_mapping_too():
-    assert documents([3, 1, 2], {1: "a", 2: "b", 3: "b"}) == ["b", "a"]
+    assert documents([3, 1, 2], {1: "a", 2: "b", 3: "b"}) == ("b", "a")

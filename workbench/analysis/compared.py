@@ -12,9 +12,9 @@ from workbench.analysis.commands import explain_command
 from workbench.analysis.comparison import DIFFER_MOST, Comparison, compare
 from workbench.analysis.explain import Explanation, explain
 from workbench.analysis.known_items import SEED
-from workbench.analysis.metrics import DEFAULT_METRICS, measure, metric_names
+from workbench.analysis.metrics import DEFAULT_METRICS, DEPTH, deepest, metric_names
 from workbench.analysis.query_sets import QuerySet, query_set
-from workbench.analysis.runs import DEPTH, VariantRuns, run_variants
+from workbench.analysis.runs import VariantRuns, run_variants
 from workbench.analysis.significance import CONFIDENCE, RESAMPLES, TIE_WIDTH
 from workbench.retrieval.search import Collection, open_collection
 from workbench.retrieval.spec import distinct_variants
@@ -84,14 +84,15 @@ class Compared:
     @property
     def notes(self) -> tuple[str, ...]:
         """Everything that did not fit, one sentence each."""
-        return tuple(dict.fromkeys([*self.queries.notes, *self.comparison.notes]))
+        short = self.runs.short(self.comparison.metrics, self.comparison.depth)
+        return tuple(dict.fromkeys([*self.queries.notes, *self.comparison.notes, *short]))
 
     def to_dict(self) -> dict[str, Any]:
         """All of it but the rankings as JSON-ready data."""
         return plain({
             "collection": self.collection, "inputs": dict(self.inputs), "origin": self.queries.origin,
             "queries_hash": self.queries.hash, "plans": dict(self.plans), **self.comparison.to_dict(),
-            "notes": list(self.notes), "costs": [dict(c) for c in self.runs.costs], "listed": self.runs.listed,
+            "notes": list(self.notes), "own_documents": self.queries.own, "leaked": self.queries.leaked, "costs": [dict(c) for c in self.runs.costs], "listed": self.runs.listed,
             "differences": self.differences,
         })  # fmt: skip
 
@@ -101,32 +102,28 @@ def compare_variants(
     qrels: str | Sequence[Qrel] = "", metrics: Sequence[str] = DEFAULT_METRICS, *,
     pairs: Sequence[tuple[str, str]] | None = None, slices: Sequence[str] | None = None, limit: int | None = None,
     seed: int = SEED, tie_width: float = TIE_WIDTH, resamples: int = RESAMPLES, confidence: float = CONFIDENCE,
-    differing: int = DIFFER_MOST, progress: Callable[[int, int], None] | None = None,
+    differing: int = DIFFER_MOST, depth: int = DEPTH, keep_own: bool = False, progress: Callable[[int, int], None] | None = None,
 ) -> Compared:  # fmt: skip
     """Run the variants over a judged query set (see `query_set`) and compare them pair by pair.
 
+    A metric without a cutoff reads the first `depth` documents of a ranking. A query's own document is left out of
+    its ranking, unless `keep_own`.
     Stages that variants share run once a query. `progress(done, of)` is called after every query. Raises BadParameter
     for an unknown variant, metric or slice; see `query_set` for the rest.
     """
     names, chosen = metric_names(metrics), distinct_variants(variants)
     with nullcontext(collection) if isinstance(collection, Collection) else open_collection(collection) as opened:
-        found = query_set(opened, queries, qrels, limit=limit, seed=seed)
+        found = query_set(opened, queries, qrels, limit=limit, seed=seed, keep_own=keep_own)
         of = len(found.queries)
         ran = run_variants(
-            opened, found.queries, chosen, depth=depth_for(names), progress=progress and (lambda done: progress(done, of))
+            opened, found.queries, chosen, depth=deepest(names, depth), progress=progress and (lambda done: progress(done, of))
         )
         compared = compare(
             ran.runs, found.judged, names, seed=seed, tie_width=tie_width, pairs=pairs, slices=slices,
-            resamples=resamples, confidence=confidence,
+            resamples=resamples, confidence=confidence, depth=depth,
         )  # fmt: skip
         told = differences(opened, chosen, compared, ran, differing)
         return Compared(opened.name, opened.inputs, found, compared, ran, {v.name: v.plan() for v in chosen}, told)
-
-
-def depth_for(metrics: Sequence[str]) -> int:
-    """As many documents as the deepest cutoff among the metrics looks at, and at least DEPTH."""
-    cutoffs = (measure(name).params.get("cutoff") for name in metrics)
-    return max([DEPTH, *(c for c in cutoffs if isinstance(c, int))])
 
 
 def differences(
@@ -134,6 +131,7 @@ def differences(
 ) -> tuple[Difference, ...]:
     """The queries that differ most by the first metric, of the first MOST_PAIRS pairs, each explained on both sides."""
     known = {v.name: v for v in variants}
+    asked = {q.id: Query(q.text, q.filters) for q in compared.judged.queries}
     metric = compared.metrics[0]
     pairs = compared.per_pair.filter(metric=metric).select("a", "b").rows()[:MOST_PAIRS]
     out = []
@@ -143,7 +141,7 @@ def differences(
             pages = [ran.runs[n][row["query_id"]] for n in (a, b)]
             target = _target(grades, pages)
             sides = [
-                _side(collection, known[n], row, value, page, target, grades)
+                _side(collection, known[n], asked[row["query_id"]], value, page, target, grades)
                 for n, value, page in zip((a, b), (row["value_a"], row["value_b"]), pages, strict=True)
             ]
             out.append(Difference(row["query_id"], row["text"], metric, row["difference"], target,
@@ -161,10 +159,9 @@ def explained(told: Explanation) -> str:
 
 
 def _side(
-    collection: Collection, variant: Variant, row: Mapping[str, Any], value: float, page: Sequence[str], target: str,
+    collection: Collection, variant: Variant, query: Query, value: float, page: Sequence[str], target: str,
     grades: Mapping[str, int],
 ) -> Side:  # fmt: skip
-    query = Query(row["text"])
     result = collection.search(query, variant, with_chunks=False)
     point = best_row(collection, result.fused.ids, target)
     titles = titles_of(collection, page[:PAGE])

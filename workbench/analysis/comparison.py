@@ -14,8 +14,8 @@ from workbench.analysis.comparison_tables import (
     sliceable,
     variant_table,
 )
-from workbench.analysis.judged import Judged, Run, RunCheck, check_run
-from workbench.analysis.metrics import DEFAULT_METRICS, metric_names, per_query
+from workbench.analysis.judged import Judged, Run, RunCheck, check_run, without_own
+from workbench.analysis.metrics import DEFAULT_METRICS, DEPTH, description, metric_names, per_query
 from workbench.analysis.significance import CONFIDENCE, LEAST_QUERIES, RESAMPLES, SEED, SMALL_SET, TIE_WIDTH
 from workbench.errors import BadParameter
 from workbench.text import counted
@@ -53,6 +53,12 @@ class Comparison:
     tie_width: float
     resamples: int
     confidence: float
+    depth: int = DEPTH
+
+    @property
+    def descriptions(self) -> dict[str, str]:
+        """Each metric with what it reads of a ranking: `R@100`, `AP (first 1,000 documents)`."""
+        return {m: description(m, self.depth) for m in self.metrics}
 
     @property
     def n(self) -> int:
@@ -130,6 +136,7 @@ class Comparison:
         pairs = self.per_pair.select("a", "b", "metric").rows()
         return {
             "variants": list(self.variants), "metrics": list(self.metrics), "evaluated": self.n,
+            "depth": self.depth, "descriptions": self.descriptions,
             "skipped": self.judged.reasons, "notes": list(self.notes), "seed": self.seed,
             "tie_width": self.tie_width, "resamples": self.resamples, "confidence": self.confidence,
             "per_variant": self.per_variant.to_dicts(), "per_pair": self.per_pair.to_dicts(),
@@ -145,9 +152,11 @@ def compare(
     runs: Mapping[str, Run], judged: Judged, metrics: Sequence[str] = DEFAULT_METRICS, *, seed: int = SEED,
     tie_width: float = TIE_WIDTH, pairs: Sequence[tuple[str, str]] | None = None,
     slices: Sequence[str] | None = None, resamples: int = RESAMPLES, confidence: float = CONFIDENCE,
+    depth: int = DEPTH,
 ) -> Comparison:  # fmt: skip
     """Evaluate runs (variant to query id to document ids, best first) and compare them pair by pair.
 
+    A metric without a cutoff reads the first `depth` documents. A query's own document is left out of a ranking.
     Missing queries and queries without results count as 0 and are counted. `pairs` (a, b) defaults to every
     two variants in their order. `slices` names query attributes; by default each that has 2 to 12 values.
     Raises BadParameter for an unknown metric, variant or attribute, and for no run at all.
@@ -161,7 +170,8 @@ def compare(
         )
     compared = _pairs(variants, pairs)
     attributes = sliceable(judged) if slices is None else tuple(slices)
-    values = {name: per_query(run, judged.grades, names) for name, run in runs.items()}
+    runs = {name: without_own(run, judged) for name, run in runs.items()}
+    values = {name: per_query(run, judged.grades, names, depth) for name, run in runs.items()}
     checks = {name: check_run(run, judged) for name, run in runs.items()}
     settings = {"seed": seed, "resamples": resamples, "confidence": confidence}
     return Comparison(
@@ -178,6 +188,7 @@ def compare(
         tie_width=tie_width,
         resamples=resamples,
         confidence=confidence,
+        depth=depth,
     )
 
 

@@ -109,7 +109,7 @@ def skipped_table(judged: Judged) -> pl.DataFrame:
 
 def sliceable(judged: Judged) -> tuple[str, ...]:
     """The attributes that slice the evaluated queries into 2 to MOST_SLICES parts, in their first order."""
-    names = dict.fromkeys(name for q in judged.queries for name in q.attributes)
+    names = dict.fromkeys(name for q in judged.queries for name in q.attributes if name != "self")
     return tuple(n for n in names if 2 <= len(_parts(judged, n)) <= MOST_SLICES)
 
 

@@ -13,6 +13,7 @@ from workbench.sources.source import JudgedQuery, Qrel
 
 NOT_JUDGED = "no judgements"
 NOTHING_RELEVANT = "no relevant documents"
+ONLY_OWN = "no relevant document but their own"
 
 # trec_eval keeps an array as long as the highest grade: 2**31 takes 16 GB (measured), so a typo must not
 # pass.
@@ -40,6 +41,7 @@ class Judged:
     judgements: int = 0
     negative: int = 0
     repeated: int = 0
+    own: int = 0
     orphans: tuple[str, ...] = ()
     unknown: tuple[str, ...] | None = None
     only_unknown: tuple[str, ...] = ()
@@ -74,6 +76,7 @@ class Judged:
         counted = (
             ("judgements with negative grades, taken as judged and not relevant", self.negative),
             ("judgements that stand twice with the same grade, counted once", self.repeated),
+            ("judgements of a query's own document, left out", self.own),
             ("judged query ids that are not in the query set, left out", len(self.orphans)),
             ("judged documents that do not exist, kept in the judgements", len(self.unknown or ())),
             ("evaluated queries without a relevant document that exists", len(self.only_unknown)),
@@ -97,15 +100,27 @@ def judge(
     `queries=None` takes the query ids from the judgements, in their order. `documents` are the ids that
     exist; without them unknown documents are not looked for (`unknown` is None). Raises BadParameter for a
     query id that stands twice, an id that is not text, or a grade above MAX_GRADE; ConflictingJudgements for
-    two grades."""
+    two grades.
+
+    The judgement of a query's own document (`JudgedQuery.own_document`) is left out, as the document is left
+    out of the query's ranking."""
     grades, judgements, repeated = _graded(qrels)
     asked = [JudgedQuery(q, "") for q in grades] if queries is None else list(queries)
     _once(asked)
     skipped: dict[str, str] = {}
+    own = 0
     for query in asked:
+        of_query = grades.get(query.id, {})
+        mine = query.own_document in of_query
+        relevant = max(of_query.values(), default=0) > 0
+        if mine:
+            del of_query[query.own_document]
+            own += 1
         if query.id not in grades:
             skipped[query.id] = NOT_JUDGED
-        elif max(grades[query.id].values()) < 1:
+        elif mine and relevant and max(of_query.values(), default=0) < 1:
+            skipped[query.id] = ONLY_OWN
+        elif max(of_query.values(), default=0) < 1:
             skipped[query.id] = NOTHING_RELEVANT
     known = {q.id for q in asked}
     orphans = tuple(sorted(set(grades) - known))
@@ -119,6 +134,7 @@ def judge(
         judgements=judgements,
         negative=sum(g < 0 for docs in grades.values() for g in docs.values()),
         repeated=repeated,
+        own=own,
         orphans=orphans,
         unknown=None if exist is None else tuple(sorted(named - exist)),
         only_unknown=() if exist is None else tuple(
@@ -174,6 +190,12 @@ def check_run(run: Run, judged: Judged) -> RunCheck:
         padded_queries=padded(extra, evaluated | set(judged.skipped)),
         padded_documents=padded(wanted, found),
     )
+
+
+def without_own(run: Run, judged: Judged) -> Run:
+    """The run without each query's own document."""
+    own = {q.id: q.own_document for q in judged.queries if q.own_document in run.get(q.id, ())}
+    return {**run, **{q: tuple(d for d in run[q] if d != own[q]) for q in own}} if own else run
 
 
 def _graded(qrels: Iterable[Qrel]) -> tuple[dict[str, dict[str, int]], int, int]:

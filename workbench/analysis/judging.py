@@ -20,7 +20,7 @@ from workbench.retrieval.spec import distinct_variants
 from workbench.retrieval.variant import Variant
 from workbench.sources.judgements import read_qrels
 from workbench.sources.source import JudgedQuery, Qrel
-from workbench.types import Query, content_hash
+from workbench.types import content_hash
 
 SCALE = ("not relevant", "related", "relevant", "exactly this")
 """What the grades 0, 1, 2 and 3 mean; 1 and more count as relevant, as everywhere."""
@@ -69,10 +69,11 @@ def _pool(collection: Collection, query: JudgedQuery, variants: Sequence[Variant
     found_by: dict[str, list[str]] = {}
     best: dict[str, object] = {}
     for v in variants:
-        ids = collection.search(Query(query.text, limit=1), v, with_chunks=False, memo=memo).fused.ids
-        documents: dict[str, object] = {}
+        ids = collection.search(query.search, v, with_chunks=False, memo=memo).fused.ids
+        documents: dict[str, object] = {query.own_document: None}
         for point, document in zip(ids, catalog.entities(ids) if ids else (), strict=True):
             documents.setdefault(document, point)
+        del documents[query.own_document]
         for document, point in list(documents.items())[:depth]:
             found_by.setdefault(document, []).append(v.name)
             best.setdefault(document, point)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 DEFAULT_METRICS = ("nDCG@10", "R@100", "RR", "Success@8")
 
+DEPTH = 1_000
+"""Documents of a ranking that a metric without a cutoff reads: trec_eval's usual depth."""
+
 # Judged@k stands beside every metric: its own cutoff, or this one for a metric that has none.
 JUDGED_DEPTH = 10
 
@@ -31,11 +34,44 @@ _PROVIDERS = ("pytrec_eval", "judged", "msmarco", "compat")
 
 
 def documents(
-    chunk_ids: Iterable[PointId], entity_of: Mapping[PointId, str] | Callable[[PointId], str]
-) -> list[str]:
-    """A chunk ranking as a document ranking: each document at the place of its best (first) chunk."""
+    chunk_ids: Iterable[PointId],
+    entity_of: Mapping[PointId, str] | Callable[[PointId], str],
+    *,
+    own: str = "",
+    depth: int | None = None,
+) -> tuple[str, ...]:
+    """The document ranking that is evaluated, from a chunk ranking.
+
+    Each document has the place of its best (first) chunk. The query's own document, `own`, is left
+    out, and the first `depth` of the others are kept (all where None)."""
     of = entity_of if callable(entity_of) else entity_of.__getitem__
-    return list(dict.fromkeys(of(chunk_id) for chunk_id in chunk_ids))
+    found = dict.fromkeys(of(chunk_id) for chunk_id in chunk_ids)
+    if own:
+        found.pop(own, None)
+    return tuple(found)[:depth]
+
+
+def cutoff(name: str) -> int | None:
+    """A metric's own cutoff: 100 of `R@100`, None of `AP`."""
+    found = measure(name).params.get("cutoff")
+    return found if isinstance(found, int) else None
+
+
+def reach(name: str, depth: int = DEPTH) -> int:
+    """How many documents of a ranking a metric reads: its own cutoff, or `depth` where it has none."""
+    return cutoff(name) or depth
+
+
+def deepest(names: Iterable[str], depth: int = DEPTH) -> int:
+    """How many documents a run keeps so that each of these metrics reads all that it should."""
+    if depth < 1:
+        raise BadParameter(f"a depth of {depth} reads nothing", do="Use at least 1")
+    return max([depth, *(reach(name, depth) for name in names)])
+
+
+def description(name: str, depth: int = DEPTH) -> str:
+    """A metric with what it reads: `R@100`, but `AP (first 1,000 documents)`."""
+    return name if cutoff(name) else f"{name} (first {depth:,} documents)"
 
 
 @lru_cache(maxsize=256)
@@ -73,41 +109,62 @@ def metric_names(names: Sequence[str]) -> tuple[str, ...]:
 
 def judged_name(name: str) -> str:
     """The Judged@k that stands beside a metric: `Judged@8` beside `Success@8`, `Judged@10` beside `RR`."""
-    cutoff = measure(name).params.get("cutoff")
-    return f"Judged@{cutoff if isinstance(cutoff, int) else JUDGED_DEPTH}"
+    return f"Judged@{reach(name, JUDGED_DEPTH)}"
 
 
 def per_query(
-    run: Run, grades: Mapping[str, Mapping[str, int]], names: Sequence[str]
+    run: Run,
+    grades: Mapping[str, Mapping[str, int]],
+    names: Sequence[str],
+    depth: int = DEPTH,
 ) -> dict[str, dict[str, float]]:
     """The value of every metric for every judged query: {canonical name: {query id: value}}.
 
+    A metric with a cutoff reads so many documents, one without reads the first `depth`: no value
+    depends on the other metrics named.
     Order is the run's own. A judged query that the run lacks, or for which it found nothing, has 0; queries
     of the run without judgements are left out. A negative grade is 0: judged and not relevant. nDCG's gain is
     the grade, its ideal list all that is judged. Raises BadParameter for a document that stands twice in a
     ranking."""
+    wanted = metric_names(names)
+    values = {name: dict.fromkeys(grades, 0.0) for name in wanted}
+    for query in grades:
+        _check(query, run.get(query, ()))
+    open_ended = [name for name in wanted if not cutoff(name)]
+    cut = [name for name in wanted if name not in open_ended]
+    if any(len(run.get(query, ())) > depth for query in grades):
+        _evaluate({q: run.get(q, ())[:depth] for q in grades}, grades, open_ended, values)
+        _evaluate(run, grades, cut, values)
+    else:
+        _evaluate(run, grades, wanted, values)
+    return values
+
+
+def _evaluate(
+    run: Run,
+    grades: Mapping[str, Mapping[str, int]],
+    names: Sequence[str],
+    values: dict[str, dict[str, float]],
+) -> None:
+    """Put the values of these metrics into `values`; a query without results keeps its 0."""
     import ir_measures
 
-    wanted = metric_names(names)
     numbers = {query: str(n) for n, query in enumerate(grades)}
     scored: dict[str, dict[str, float]] = {}
     relevance: dict[str, dict[str, int]] = {}
     for query, number in numbers.items():
         ranking = run.get(query, ())
-        _check(query, ranking)
         keys = {d: str(n) for n, d in enumerate(dict.fromkeys([*ranking, *grades[query]]))}
         relevance[number] = {keys[d]: max(0, grade) for d, grade in grades[query].items()}
         if ranking:
             scored[number] = {keys[d]: float(len(ranking) - rank) for rank, d in enumerate(ranking, 1)}
-    values = {name: dict.fromkeys(grades, 0.0) for name in wanted}
-    if scored and wanted:
+    if scored and names:
         back = {number: query for query, number in numbers.items()}
         pipeline = ir_measures.providers.FallbackProvider(
             [ir_measures.providers.registry[p] for p in _PROVIDERS]
         )
-        for found in pipeline.iter_calc([measure(n) for n in wanted], relevance, scored):
+        for found in pipeline.iter_calc([measure(n) for n in names], relevance, scored):
             values[str(found.measure)][back[found.query_id]] = float(found.value)
-    return values
 
 
 def mean(values: Iterable[float]) -> float | None:

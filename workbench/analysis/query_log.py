@@ -17,6 +17,7 @@ from typing import Any
 
 from workbench.errors import BadParameter
 from workbench.sources.files import existing_file, json_rows, missing_columns, named_rows, suffix_of
+from workbench.sources.judgements import FILTER_COLUMN, filters_from, filters_of
 from workbench.sources.source import SourceError
 from workbench.stores.filter_values import range_of, values_of
 from workbench.stores.moments import moment_of, rfc3339
@@ -116,7 +117,7 @@ class _Reader:
             if not time:
                 self._odd("times that cannot be read, taken as none", number)
         try:
-            filters = _filters(row.get(names.get("filters", "")))
+            filters = _filters(row.get(names.get("filters", "")), row)
         except BadParameter as error:
             return self._odd(f"rows with filters that cannot be read ({error.what}), left out", number)
         try:
@@ -223,44 +224,18 @@ def _moment(value: Any) -> str:
         return ""
 
 
-def _filters(value: Any) -> dict[str, Any]:
-    """A mapping, its JSON, or `field=value;field=value`. Raises BadParameter for anything else, and for what no search
-    takes as a filter."""
-    if value is None or value == "" or (isinstance(value, list) and not value):
-        return {}
-    if isinstance(value, str):
-        value = _from_text(value)
-    if isinstance(value, list) and all(isinstance(p, tuple) and len(p) == 2 for p in value):
-        value = dict(value)  # Parquet's maps
-    if not isinstance(value, Mapping):
-        raise BadParameter("no mapping of fields to values")
-    # A column of structs holds every field of every row; what a row did not filter by is null there.
-    filters = {str(k): _unset(v) for k, v in value.items() if v is not None}
+def _filters(value: Any, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the column of filters, and those that a file of judged queries has elsewhere: in columns `filter.FIELD` and
+    in its metadata. Raises BadParameter also for what no search takes as a filter."""
+    held = row.get("metadata")
+    columns = {name: cell for name, cell in row.items() if name.startswith(FILTER_COLUMN)}
+    filters = filters_from(value) | filters_of({**(held if isinstance(held, Mapping) else {}), **columns})
     for name, asked in filters.items():
         if isinstance(asked, Mapping):
             range_of(name, asked)
         elif any(isinstance(v, Mapping | list) for v in values_of(asked)):
             raise BadParameter(f"{name} is compared with a list of lists")
     return filters
-
-
-def _unset(value: Any) -> Any:
-    return {k: v for k, v in value.items() if v is not None} if isinstance(value, Mapping) else value
-
-
-def _from_text(text: str) -> Any:
-    if text.lstrip().startswith(("{", "[")):
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
-            raise BadParameter("no JSON") from None
-    out: dict[str, Any] = {}
-    for pair in filter(str.strip, text.split(";")):
-        name, mark, one = pair.partition("=")
-        if not mark or not name.strip():
-            raise BadParameter("no field=value")
-        out.setdefault(name.strip(), []).append(one.strip() or None)
-    return {k: v if len(v) > 1 else v[0] for k, v in out.items()}
 
 
 def _shown(value: Any) -> tuple[str, ...] | None:

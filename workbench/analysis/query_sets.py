@@ -12,11 +12,14 @@ from typing import Any
 
 from workbench.analysis import known_items
 from workbench.analysis.judged import Judged, judge
+from workbench.analysis.own_documents import OwnDocuments, leakage, with_own_documents
 from workbench.analysis.query_attributes import described
 from workbench.errors import BadParameter, NotAvailable
 from workbench.retrieval.search import Collection
 from workbench.sources.judgements import read_qrels, read_queries
 from workbench.sources.source import JudgedQuery, Qrel, SourceError
+from workbench.stores.filter_reasons import refuse_hopeless
+from workbench.stores.sql_filters import where
 from workbench.types import content_hash
 
 MADE: dict[str, Callable[..., known_items.KnownItems]] = {
@@ -38,12 +41,16 @@ class NothingToEvaluate(BadParameter):
 @dataclass(frozen=True)
 class QuerySet:
     """A judged set and where it came from. `origin` is one line for a report; `notes` what did not fit, judged set's
-    notes included; `hash` is of queries and judgements."""
+    notes included; `hash` is of queries and judgements. `own` are the queries' own documents, which no ranking is
+    evaluated with; `leaked` counts the queries of a known-item set that stand verbatim in their document, None for
+    another set."""
 
     judged: Judged
     origin: str
     notes: tuple[str, ...]
     hash: str
+    own: OwnDocuments = OwnDocuments()
+    leaked: int | None = None
 
     @property
     def queries(self) -> tuple[JudgedQuery, ...]:
@@ -53,13 +60,16 @@ class QuerySet:
 def query_set(
     collection: Collection, queries: str | Sequence[JudgedQuery] = "", qrels: str | Sequence[Qrel] = "", *,
     limit: int | None = None, seed: int = known_items.SEED, least: int = 1,
+    keep_own: bool = False,
 ) -> QuerySet:  # fmt: skip
     """The queries to evaluate, described by attributes for slices.
 
     `queries`: "" for the collection's own, a file, `titles`, `spans`, `identifiers`, or `irds:NAME`; or the queries.
     `qrels`: "" for those that come with the queries, else the collection's own; a file, `irds:NAME`, or the judgements.
-    `limit` keeps so many queries, by the hash of seed and id. Raises NothingToEvaluate for fewer than `least`,
-    NotAvailable for ir_datasets without package or network, SourceError for a file.
+    `limit` keeps so many queries, by the hash of seed and id. A query's own document is left out of its ranking and
+    its judgements (see `own_documents`), unless `keep_own`. Raises NothingToEvaluate for fewer than `least`,
+    NotAvailable for ir_datasets without package or network, SourceError for a file, and for a query whose filters
+    name a field that no row has or a value of a type that no field has.
     """
     warnings: list[str] = []
     asked, given, origin = _queries(collection, queries, limit, seed, warnings)
@@ -70,7 +80,10 @@ def query_set(
         beyond = len(asked) - len(kept)
         asked = [q for q in asked if q.id in kept]
         judgements = [j for j in judgements if j.query_id in kept]
-    found = judge(asked, judgements, _documents(collection))
+    filtered = _checked_filters(collection, asked)
+    documents = set(_documents(collection))
+    asked, own = with_own_documents(collection, asked, judgements, documents, keep=keep_own)
+    found = judge(asked, judgements, documents)
     if len(found.queries) < least:
         raise NothingToEvaluate(
             f"{len(found.queries)} of {len(asked)} queries can be evaluated, {least} are needed"
@@ -79,12 +92,17 @@ def query_set(
         )  # fmt: skip
     texts, told = _texts(collection, found)
     found = replace(found, queries=described(found.queries, texts, collection.stores.tokenizer))
-    notes = [*warnings, *found.notes, *told]
+    notes = [*warnings, *own.notes, *found.notes, *told]
+    leaked = leakage(collection, found)
+    if leaked is not None:
+        notes.append(f"leakage: {leaked[0]} of {leaked[1]} queries stand verbatim in their one relevant document")
+    if filtered:
+        notes.append(f"queries that are searched within filters of their own: {filtered} of {len(asked)}")
     if beyond:
         notes.append(f"queries beyond the limit of {limit}, left out by the hash of seed {seed} and id: {beyond}")
-    where = origin + (f"; judgements: {of}" if of else "")
-    digest = content_hash([(q.id, q.text) for q in found.queries], {q: dict(g) for q, g in found.grades.items()})
-    return QuerySet(found, where, tuple(notes), digest)
+    source = origin + (f"; judgements: {of}" if of else "")
+    digest = content_hash([(q.id, q.text, q.own_document, dict(q.filters)) for q in found.queries], {q: dict(g) for q, g in found.grades.items()})
+    return QuerySet(found, source, tuple(notes), digest, own, leaked and leaked[0])
 
 
 def _queries(
@@ -126,6 +144,26 @@ def _qrels(
     if given is not None:
         return list(given), ""
     return list(collection.stores.catalog.qrels()), f"of {collection.name}"
+
+
+def _checked_filters(collection: Collection, queries: Sequence[JudgedQuery]) -> int:
+    """How many queries have filters. Raises SourceError with the query and its line for filters that admit nothing by
+    their field or type; equal filters are looked up once."""
+    seen: set[str] = set()
+    filtered = [q for q in queries if q.filters]
+    for query in filtered:
+        key = content_hash(dict(query.filters))
+        if key in seen:
+            continue
+        seen.add(key)
+        try:
+            where(query.filters)
+            refuse_hopeless(collection.stores.catalog, query.filters)
+        except BadParameter as error:
+            raise SourceError(
+                f"query {query.id!r}: {error.what}", where=query.where or f"the filters of a query of {collection.name}", do=error.do
+            ) from None
+    return len(filtered)
 
 
 def _documents(collection: Collection) -> Iterable[str]:

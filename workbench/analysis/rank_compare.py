@@ -15,7 +15,7 @@ from workbench.errors import BadParameter
 from workbench.retrieval.search import Collection
 from workbench.retrieval.variant import Variant, variant
 from workbench.sources.source import JudgedQuery
-from workbench.types import PointId, Query, Result
+from workbench.types import PointId, Result
 
 if TYPE_CHECKING:
     import polars as pl
@@ -126,7 +126,7 @@ def scored_runs(
     for query in queries:
         memo: dict[Any, Any] = {}
         for v in variants:
-            result = collection.search(Query(query.text, limit=1), v, with_chunks=False, memo=memo)
+            result = collection.search(query.search, v, with_chunks=False, memo=memo)
             documents = collection.stores.catalog.entities(result.fused.ids) if result.fused.ids else []
             best: dict[str, float] = {}
             for document, score in zip(documents, falling_scores(v.fusion, result.lists, result.fused), strict=True):

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from workbench.analysis.metrics import DEPTH, description, documents, reach
 from workbench.retrieval.search import Collection
 from workbench.retrieval.variant import Variant, variant
 from workbench.sources.source import JudgedQuery
-from workbench.types import Query, Result, Span
-
-DEPTH = 100
-"""Documents kept a query: as deep as recall@100 looks."""
-
+from workbench.text import counted
+from workbench.types import Result, Span
 
 PAYLOAD_ENGINES = ("qdrant", "http")
 """The engines whose rows cross a wire with their payload: Qdrant, and an endpoint of one's own. A variant that is
@@ -26,11 +24,31 @@ searched as a whole counts what it moves on the span of its search."""
 class VariantRuns:
     """`runs`: variant to query id to document ids, best first. `costs`: a row a variant with p50_ms and p95_ms of
     a search (engine calls shared with another variant count in full), calls and payload_bytes a search.
-    `listed`: list name to the number of queries that had such a list, by variant."""
+    `listed`: list name to the number of queries that had such a list, by variant. `cut`: query id to the variant's
+    own limits that left something out of its ranking, by variant."""
 
     runs: Mapping[str, Mapping[str, tuple[str, ...]]]
     costs: tuple[Mapping[str, Any], ...]
     listed: Mapping[str, Mapping[str, int]]
+    cut: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+
+    def short(self, metrics: Sequence[str], depth: int = DEPTH) -> tuple[str, ...]:
+        """One sentence for each variant whose own limits end lists before a metric has read all that it reads.
+
+        RR is left out: what it would read there adds less than the reciprocal of the list's length."""
+        said = []
+        for name, run in self.runs.items():
+            limits: dict[str, None] = {}
+            ended: dict[str, int] = {}
+            for query, by in self.cut.get(name, {}).items():
+                here = [m for m in metrics if m != "RR" and len(run[query]) < reach(m, depth)]
+                ended |= {m: ended.get(m, 0) + 1 for m in here}
+                limits |= dict.fromkeys(by) if here else {}
+            if ended:
+                most = max(ended.values())
+                read = ", ".join(description(m, depth) for m in ended)
+                said.append(f"{name}: {', '.join(limits)} ends {most} of {counted(len(run), 'list')} before {read}")
+        return tuple(said)
 
 
 def run_variants(
@@ -39,23 +57,32 @@ def run_variants(
 ) -> VariantRuns:  # fmt: skip
     """Search every query with every variant; stages that variants share run once a query.
 
-    A document's rank is that of its best chunk. Chunks are fetched to `depth` documents where the fused list
-    holds as many.
+    A document's rank is that of its best chunk; a query's own document is left out, and `depth` documents are kept.
     """
     chosen = [variant(v) for v in variants]
     runs: dict[str, dict[str, tuple[str, ...]]] = {v.name: {} for v in chosen}
+    cut: dict[str, dict[str, tuple[str, ...]]] = {v.name: {} for v in chosen}
     spans: dict[str, list[Result]] = {v.name: [] for v in chosen}
     for done, query in enumerate(queries, 1):
         memo: dict[Any, Any] = {}
-        results = {v.name: collection.search(Query(query.text, limit=1), v, with_chunks=False, memo=memo) for v in chosen}
+        results = {v.name: collection.search(query.search, v, with_chunks=False, memo=memo) for v in chosen}
         ids = list(dict.fromkeys(i for r in results.values() for i in r.fused.ids))
         entity = dict(zip(ids, collection.stores.catalog.entities(ids), strict=True)) if ids else {}
         for name, result in results.items():
-            runs[name][query.id] = tuple(dict.fromkeys(entity[i] for i in result.fused.ids))[:depth]
+            runs[name][query.id] = documents(result.fused.ids, entity, own=query.own_document, depth=depth)
+            if by := limits_reached(result):
+                cut[name][query.id] = by
             spans[name].append(result)
         if progress:
             progress(done)
-    return VariantRuns(runs, tuple(_cost(n, r) for n, r in spans.items()), {n: _listed(r) for n, r in spans.items()})
+    costs, listed = (tuple(_cost(n, r) for n, r in spans.items()), {n: _listed(r) for n, r in spans.items()})
+    return VariantRuns(runs, costs, listed, cut)
+
+
+def limits_reached(result: Result) -> tuple[str, ...]:
+    """The limits of a variant that cut something off in a search, each as `stage limit`; its page is not one."""
+    cut = (s for s in result.spans if s.limit and s.dropped != 0 and s.call != "search")
+    return tuple(dict.fromkeys(f"{s.stage} {s.limit}" for s in cut))
 
 
 def engine_seconds(result: Result) -> float:

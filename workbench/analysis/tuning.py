@@ -16,9 +16,17 @@ from workbench.analysis.canonical import plain
 from workbench.analysis.comparison import Comparison, compare
 from workbench.analysis.judged import Judged, Run
 from workbench.analysis.known_items import SEED, split
-from workbench.analysis.metrics import DEFAULT_METRICS, mean, metric_names, per_query
+from workbench.analysis.metrics import (
+    DEFAULT_METRICS,
+    DEPTH,
+    deepest,
+    description,
+    documents,
+    mean,
+    metric_names,
+    per_query,
+)
 from workbench.analysis.query_sets import NothingToEvaluate, QuerySet, query_set
-from workbench.analysis.runs import DEPTH
 from workbench.analysis.significance import LEAST_QUERIES, RESAMPLES
 from workbench.errors import BadParameter
 from workbench.retrieval.knobs import WEIGHT, Knob, knobs, with_knobs
@@ -26,7 +34,7 @@ from workbench.retrieval.search import Collection, open_collection
 from workbench.retrieval.spec import turned
 from workbench.retrieval.variant import Variant, variant
 from workbench.sources.source import JudgedQuery, Qrel
-from workbench.types import Query, Ranking
+from workbench.types import Ranking
 
 K_VALUES = (0, 1, 2, 5, 10, 20, 40, 60, 80, 120, 200)
 WEIGHT_VALUES = (0, 0.125, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4)
@@ -86,7 +94,8 @@ class Tuned:
         """All of it as JSON-ready data; equal inputs give equal data."""
         return plain({
             "collection": self.collection, "inputs": dict(self.inputs), "origin": self.queries.origin,
-            "queries_hash": self.queries.hash, "rule": self.rule, "metric": self.metric, "seed": self.seed,
+            "queries_hash": self.queries.hash, "rule": self.rule, "metric": self.metric, "depth": self.judge.depth,
+            "description": description(self.metric, self.judge.depth), "own_documents": self.queries.own, "seed": self.seed,
             "variant": self.own_variant.name, "chosen_variant": self.chosen_variant.name,
             "plan": self.chosen_variant.plan(), "own": self.own, "chosen": self.chosen, "optimism": self.optimism,
             "tried": self.tried, "rounds": self.rounds, "tune": self.tune.to_dict(), "judge": self.judge.to_dict(),
@@ -98,10 +107,12 @@ def tune(
     collection: str | Collection, spec: str | Variant, queries: str | Sequence[JudgedQuery] = "",
     qrels: str | Sequence[Qrel] = "", metric: str = DEFAULT_METRICS[0], *,
     grids: Mapping[str, Sequence[float]] | None = None, fraction: float = 0.5, limit: int | None = None,
-    seed: int = SEED, resamples: int = RESAMPLES, progress: Callable[[int, int], None] | None = None,
+    seed: int = SEED, resamples: int = RESAMPLES, depth: int = DEPTH, keep_own: bool = False,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Tuned:  # fmt: skip
     """Tune the variant's fusion by a metric. `grids` names knobs (k, bonus, weight.LIST) and their values; by default
-    all that the fusion has, over the values above. `fraction` of the queries tune.
+    all that the fusion has, over the values above. `fraction` of the queries tune. `depth` and `keep_own` as in
+    `compare_variants`: the metric's values are those that it gives.
 
     Raises BadParameter for a fusion without such a knob, TooFewToTune for a half of fewer than LEAST_QUERIES.
     """
@@ -109,7 +120,7 @@ def tune(
     base = variant(spec)
     tried = _grids(base, grids)
     with nullcontext(collection) if isinstance(collection, Collection) else open_collection(collection) as opened:
-        found = query_set(opened, queries, qrels, limit=limit, seed=seed)
+        found = query_set(opened, queries, qrels, limit=limit, seed=seed, keep_own=keep_own)
         halves = split(found.queries, fraction, seed)
         sides = [found.judged.only(q.id for q in half) for half in (halves.tune, halves.judge)]
         for what, side in zip(("tune", "judge"), sides, strict=True):
@@ -118,10 +129,10 @@ def tune(
         of = len(found.queries)
         lists = _Lists(opened, base, found.queries, progress and (lambda done: progress(done, of)))
         inputs, called = opened.inputs, opened.name
-    search = _Search(lists, base, name, sides[0])
+    search = _Search(lists, base, name, sides[0], depth)
     own = {k: known.value for k, known in knobs(base).items() if k in tried}
     chosen, rounds = search.climb(own, tried)
-    judged = _Search(lists, base, name, sides[1])
+    judged = _Search(lists, base, name, sides[1], depth)
 
     def trial(setting: Mapping[str, float]) -> Trial:
         return Trial(dict(setting), search.value(setting), judged.value(setting))
@@ -130,7 +141,7 @@ def tune(
     pair = {base.name: own} if best is base else {base.name: own, best.name: chosen}
     metrics = tuple(dict.fromkeys([name, *DEFAULT_METRICS]))
     compared = [
-        compare({v: s.run(setting) for v, setting in pair.items()}, side, metrics, seed=seed, resamples=resamples)
+        compare({v: s.run(setting) for v, setting in pair.items()}, side, metrics, seed=seed, resamples=resamples, depth=depth)
         for s, side in zip((search, judged), sides, strict=True)
     ]
     return Tuned(
@@ -146,9 +157,10 @@ class _Lists:
         self, collection: Collection, base: Variant, queries: Sequence[JudgedQuery], told: Callable[[int], None] | None
     ) -> None:
         self.of: dict[str, tuple[Ranking, ...]] = {}
+        self.own = {q.id: q.own_document for q in queries}
         self.entity: dict[Any, str] = {}
         for done, query in enumerate(queries, 1):
-            result = collection.search(Query(query.text, limit=1), base, with_chunks=False)
+            result = collection.search(query.search, base, with_chunks=False)
             self.of[query.id] = result.lists
             ids = list(dict.fromkeys(i for r in result.lists for i in r.ids if i not in self.entity))
             if ids:
@@ -160,8 +172,9 @@ class _Lists:
 class _Search:
     """The metric's mean at a setting on one half, each setting computed once."""
 
-    def __init__(self, lists: _Lists, base: Variant, metric: str, side: Judged) -> None:
+    def __init__(self, lists: _Lists, base: Variant, metric: str, side: Judged, depth: int) -> None:
         self.lists, self.base, self.metric, self.side = lists, base, metric, side
+        self.depth, self.kept = depth, deepest([metric, *DEFAULT_METRICS], depth)
         self.known: dict[tuple[tuple[str, float], ...], float] = {}
 
     @property
@@ -171,15 +184,16 @@ class _Search:
     def run(self, setting: Mapping[str, float]) -> Run:
         """The document rankings of this half at a setting."""
         fusion = with_knobs(self.base, setting).fusion
-        entity = self.lists.entity
+        lists = self.lists
         return {
-            q: tuple(dict.fromkeys(entity[i] for i in fusion(self.lists.of[q]).ranking.ids))[:DEPTH] for q in self.side.ids
+            q: documents(fusion(lists.of[q]).ranking.ids, lists.entity, own=lists.own[q], depth=self.kept)
+            for q in self.side.ids
         }
 
     def value(self, setting: Mapping[str, float]) -> float:
         key = tuple(sorted(setting.items()))
         if key not in self.known:
-            found = mean(per_query(self.run(setting), self.side.grades, [self.metric])[self.metric].values())
+            found = mean(per_query(self.run(setting), self.side.grades, [self.metric], self.depth)[self.metric].values())
             assert found is not None  # a half has LEAST_QUERIES queries
             self.known[key] = found
         return self.known[key]

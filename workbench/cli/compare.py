@@ -13,6 +13,7 @@ from workbench.cli.targets import directory_to_write
 
 if TYPE_CHECKING:
     from workbench.analysis.compared import Compared
+    from workbench.analysis.comparison import Comparison
 
 Name = Annotated[str, typer.Argument(help="A loaded collection.")]
 Variants = Annotated[
@@ -24,6 +25,8 @@ Queries = Annotated[
 Qrels = Annotated[str, typer.Option(help="Judgements: a TREC, BEIR or ranx file; default: those of the queries or the collection.")]
 Limit = Annotated[int | None, typer.Option(help="Evaluate so many queries, drawn by seed.", min=1)]
 Seed = Annotated[int | None, typer.Option(help="Seed of what is drawn and resampled.")]
+Depth = Annotated[int | None, typer.Option(help="Documents of a ranking that a metric without a cutoff reads; default 1,000.", min=1)]
+KeepOwn = Annotated[bool, typer.Option("--keep-own", help="Keep a query's own document in its ranking.")]
 Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Write the report, its data and the runs there.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON and nothing else.")]
@@ -48,6 +51,8 @@ def _compare(
     slices: Annotated[str, typer.Option(help="Attributes of the queries to slice by, with commas between; default: all that part them.")] = "",
     limit: Limit = None,
     seed: Seed = None,
+    depth: Depth = None,
+    keep_own: KeepOwn = False,
     tie_width: Annotated[float | None, typer.Option(help="Two values nearer than this are a tie.", min=0)] = None,
     out: Out = None,
     quiet: Quiet = False,
@@ -60,7 +65,7 @@ def _compare(
     """
     from workbench.analysis.compared import compare_variants
     from workbench.analysis.known_items import SEED
-    from workbench.analysis.metrics import DEFAULT_METRICS
+    from workbench.analysis.metrics import DEFAULT_METRICS, DEPTH
     from workbench.analysis.significance import TIE_WIDTH
     from workbench.errors import BadParameter
     from workbench.retrieval.spec import parse_all, split
@@ -75,6 +80,7 @@ def _compare(
             pairs=None if pairs == "all" else [(chosen[0].name, v.name) for v in chosen[1:]],
             slices=[s for s in split(slices) if s] or None, limit=limit, seed=SEED if seed is None else seed,
             tie_width=TIE_WIDTH if tie_width is None else tie_width, progress=told,
+            depth=DEPTH if depth is None else depth, keep_own=keep_own,
         )  # fmt: skip
     page = _written(compared, out)
     if as_json:
@@ -104,6 +110,7 @@ def show(compared: Compared) -> None:
     console.print(Text(f"{compared.collection}: {counted(c.n, 'query', 'queries')} evaluated, {c.skipped.height} skipped; {visible(compared.queries.origin)}", style="bold"))
     for table in _values(compared, console.width):
         console.print(table, crop=False)
+    console.print(Text(reading(c), style="dim"))
     for a, b, metric in c.per_pair.select("a", "b", "metric").rows():
         console.print(Text(visible(c.sentence(a, b, metric))))
     for note in compared.notes:
@@ -116,6 +123,16 @@ def show(compared: Compared) -> None:
         for side in (d.a, d.b):
             console.print(Text(f"        {side.variant}: {visible(side.told)}", style="dim"))
         console.print(Text(f"        {visible(d.b.command)}"), soft_wrap=True)
+
+
+def reading(c: Comparison) -> str:
+    """What the metrics without a cutoff read, in one line."""
+    from workbench.analysis.metrics import cutoff
+
+    whole = [m for m in c.metrics if cutoff(m) is None]
+    if not whole:
+        return "each metric reads a ranking to its own cutoff"
+    return f"{', '.join(whole)}: first {c.depth:,} documents of each ranking (--depth)"
 
 
 def _values(compared: Compared, width: int) -> list[Any]:

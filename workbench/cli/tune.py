@@ -9,6 +9,8 @@ import typer
 
 from workbench.cli.compare import (
     AsJson,
+    Depth,
+    KeepOwn,
     Limit,
     Name,
     Out,
@@ -56,6 +58,8 @@ def _tune(
     fraction: Annotated[float, typer.Option(help="The share of the queries that tune; the rest judge.", min=0, max=1)] = 0.5,
     limit: Limit = None,
     seed: Seed = None,
+    depth: Depth = None,
+    keep_own: KeepOwn = False,
     out: Out = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -67,6 +71,7 @@ def _tune(
     from rich.text import Text
 
     from workbench.analysis.known_items import SEED
+    from workbench.analysis.metrics import DEPTH, description
     from workbench.analysis.tuning import tune
     from workbench.text import visible
 
@@ -75,6 +80,7 @@ def _tune(
         tuned = tune(
             name, variant, queries, qrels, metric, grids=grid(grid_values or []), fraction=fraction, limit=limit,
             seed=SEED if seed is None else seed, progress=told,
+            depth=DEPTH if depth is None else depth, keep_own=keep_own,
         )  # fmt: skip
     page = None
     if out is not None:
@@ -93,7 +99,7 @@ def _tune(
     if tuned.changed:
         before = tuned.tune.sentence(tuned.own_variant.name, tuned.chosen_variant.name, tuned.metric)
         console.print(Text(f"tuned on {len(tuned.tune.judged.queries)}: {visible(before)}", style="dim"))
-    console.print(Text(f"{tuned.tried} settings tried in {tuned.rounds} rounds; halves: {tuned.rule}", style="dim"))
+    console.print(Text(f"{description(tuned.metric, tuned.judge.depth)}; {tuned.tried} settings tried in {tuned.rounds} rounds; halves: {tuned.rule}", style="dim"))
     for note in tuned.queries.notes:
         console.print(Text(f"note: {visible(note)}", style="yellow"))
     if tuned.changed:

@@ -69,7 +69,7 @@ def comparison_page(compared: Compared) -> str:
         findings=findings or ["One variant alone: there is no pair to compare."],
         facts={
             "Queries": f"{c.n} evaluated, {c.skipped.height} skipped", "From": compared.queries.origin,
-            "Resolves": _resolution(compared), "Tie width": f"{c.tie_width:g}",
+            "Metrics": ", ".join(c.descriptions.values()), "Resolves": _resolution(compared), "Tie width": f"{c.tie_width:g}",
         },
         sections=sections, footer="Evaluated in the order shown: score = n − rank. A difference is the variant named first less the other, query by query.",
     )  # fmt: skip

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from workbench.analysis.blocks import chart_block, table_block
 from workbench.analysis.canonical import canonical, write_text
 from workbench.analysis.comparison import Comparison
+from workbench.analysis.metrics import description
 from workbench.analysis.provenance import code_hash
 from workbench.analysis.tuning import Tuned
 from workbench.reporting.brief import Section, brief_page, command, notes, paragraph, plans
@@ -39,7 +40,7 @@ def tuning_page(tuned: Tuned) -> str:
         eyebrow=f"Tuning on {tuned.collection}", title=f"{tuned.own_variant.name}, tuned by {tuned.metric}",
         findings=[finding], facts={
             "Tuned on": f"{len(tuned.tune.judged.queries)} queries", "Judged on": f"{len(tuned.judge.judged.queries)} queries",
-            "From": tuned.queries.origin, "Settings tried": str(tuned.tried),
+            "Metric": description(tuned.metric, tuned.judge.depth), "From": tuned.queries.origin, "Settings tried": str(tuned.tried),
         },
         sections=[
             Section("Both halves", (paragraph(f"Parted by: {tuned.rule}. No query tunes and judges."), *_halves(tuned))),

@@ -8,6 +8,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from workbench.errors import BadParameter
 from workbench.sources.facets import flat
 from workbench.sources.files import (
     cell_rows,
@@ -25,6 +26,9 @@ from workbench.sources.tally import Tally
 # Spellings of public collections, looked up without case and with `_` for `-`.
 QUERY_ID = ("_id", "id", "query_id", "qid", "queryid")
 QUERY_TEXT = ("text", "query", "question", "title")
+FILTERS = ("filters", "filter")
+FILTER_COLUMN = "filter."
+FILTERS_FORM = """{"field": "value"}, field=value;field=value, or a column filter.FIELD"""
 QREL_QUERY = ("query_id", "qid", "query", "queryid", "topic")
 QREL_DOCUMENT = (
     "corpus_id",
@@ -46,7 +50,11 @@ def read_queries(location: str | Path, topic: TopicField = "title") -> tuple[Jud
     """Queries in file order: JSON lines, CSV or TSV with a header, a TSV of id and text without one, TREC's topics (of
     which `topic` names the field that is asked), or SMART's records. What the file begins with tells.
 
-    Raises SourceError for a missing column, an id that is empty or stands twice, and a text that is no text.
+    A query's filters are in the column `filters` (a mapping, its JSON, or `field=value;field=value`), in columns named
+    `filter.FIELD`, or under these names in `metadata`. Every other column is an attribute.
+
+    Raises SourceError for a missing column, an id that is empty or stands twice, a text that is no text, and filters
+    that cannot be read.
     """
     path = existing_file(location, "the query file")
     lines: dict[str, int] = {}
@@ -74,11 +82,64 @@ def read_queries(location: str | Path, topic: TopicField = "title") -> tuple[Jud
                 f"query {query_id!r} has a {type(text).__name__} for a text", where=where
             )
         extra = row.pop("metadata", None)
-        attributes = flat(
-            {**row, **extra} if isinstance(extra, Mapping) else {**row, "metadata": extra}
-        )
-        queries.append(JudgedQuery(query_id, text, attributes))
+        row |= extra if isinstance(extra, Mapping) else {"metadata": extra}
+        try:
+            filters = filters_of(row)
+        except BadParameter as error:
+            raise SourceError(
+                f"the filters of query {query_id!r} cannot be read: {error.what}",
+                where=where,
+                do=f"Write {FILTERS_FORM}",
+            ) from None
+        attributes = flat(row) | ({"filters": filters} if filters else {})
+        queries.append(JudgedQuery(query_id, text, attributes, where))
     return tuple(queries)
+
+
+def filters_of(row: dict[str, Any]) -> dict[str, Any]:
+    """Take the filters out of a query's row: the column `filters`, and a column `filter.FIELD` for each field."""
+    filters: dict[str, Any] = {}
+    for name in [n for n in row if _spelling(n) in FILTERS or n.startswith(FILTER_COLUMN)]:
+        value = row.pop(name)
+        if _spelling(name) in FILTERS:
+            filters |= filters_from(value)
+        elif value is not None and value != "":
+            filters[name.removeprefix(FILTER_COLUMN)] = value
+    return filters
+
+
+def filters_from(value: Any) -> dict[str, Any]:
+    """Filters as a file has them: a mapping, its JSON, pairs, or `field=value;field=value`, in which a field that is named
+    twice means any of its values. A null means that the field is not asked for. Raises BadParameter."""
+    if value is None or value == "" or (isinstance(value, list) and not value):
+        return {}
+    if isinstance(value, str):
+        value = _filters_from_text(value)
+    if isinstance(value, list) and all(isinstance(p, tuple) and len(p) == 2 for p in value):
+        value = dict(value)  # Parquet's maps
+    if not isinstance(value, Mapping):
+        raise BadParameter("no mapping of fields to values")
+    # A column of structs holds every field of every row; what a row did not filter by is null there.
+    return {str(k): _set(v) for k, v in value.items() if v is not None}
+
+
+def _set(value: Any) -> Any:
+    return {k: v for k, v in value.items() if v is not None} if isinstance(value, Mapping) else value
+
+
+def _filters_from_text(text: str) -> Any:
+    if text.lstrip().startswith(("{", "[")):
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            raise BadParameter("no JSON") from None
+    out: dict[str, list[str | None]] = {}
+    for pair in filter(str.strip, text.split(";")):
+        name, mark, one = pair.partition("=")
+        if not mark or not name.strip():
+            raise BadParameter("no field=value")
+        out.setdefault(name.strip(), []).append(one.strip() or None)
+    return {k: v if len(v) > 1 else v[0] for k, v in out.items()}
 
 
 def _marked_up(path: Path, topic: TopicField) -> Iterable[tuple[int, JudgedQuery]] | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import WorkbenchError
-from workbench.types import Chunk
+from workbench.types import Chunk, Query
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,11 +22,29 @@ class SourceError(WorkbenchError):
 
 @dataclass(frozen=True, slots=True)
 class JudgedQuery:
-    """A query of a collection's own query set. `attributes` are what slices can be made by."""
+    """A query of a collection's own query set. `attributes` are what slices can be made by. `where` is the file and line
+    that it was read from, "" where it was not read from a file."""
 
     id: str
     text: str
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    where: str = field(default="", compare=False)
+
+    @property
+    def filters(self) -> Mapping[str, Any]:
+        """The filters that the query is searched with, by its attribute `filters`."""
+        return self.attributes.get("filters") or {}
+
+    @property
+    def search(self) -> Query:
+        """The search that every evaluation makes of this query: its text within its filters."""
+        return Query(self.text, self.filters, limit=1)
+
+    @property
+    def own_document(self) -> str:
+        """The document that the query is itself, by its attribute `self`; "" where it has none."""
+        value = self.attributes.get("self")
+        return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
 
 @dataclass(frozen=True, slots=True)
