@@ -148,6 +148,11 @@ def counted(n: int, one: str, many: str = "") -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
+def signed(number: float, digits: int = 3) -> str:
+    """`+0.012`, `−0.340`: a number with its sign, the minus a real one; what rounds to zero has a plus."""
+    return f"{round(number, digits) + 0.0:+.{digits}f}".replace("-", "−")
+
+
 def visible(text: str) -> str:
     """Text made safe for a terminal: control, escape and bidirectional-override characters shown as `\\x1b`."""
     return "".join(c if _shown(c) else f"\\x{ord(c):02x}" for c in text)

@@ -19,8 +19,8 @@ def test_the_report_its_data_and_the_runs_are_written_and_agree(tiny, run, tmp_p
     data = json.loads((out / "comparison.json").read_text())
     assert data["variants"] == ["adr_0005", "adr_0172", "adr_0172(k=1)"] and len(data["per_pair"]) == 6
     runs = {p.name for p in (out / "runs").iterdir()}
-    assert runs == {"adr_0005.json", "adr_0172.json", "adr_0172_k_1_.json", "qrels.json"}
-    assert len(read_run(out / "runs" / "adr_0172.json").rankings) == len(read_qrels(out / "runs" / "qrels.json")) == 7
+    assert runs == {"adr_0005.run", "adr_0172.run", "adr_0172_k_1_.run", "qrels.txt"}
+    assert len(read_run(out / "runs" / "adr_0172.run").rankings) == len(read_qrels(out / "runs" / "qrels.txt")) == 7
 
 
 def test_json_is_alone_on_standard_output(tiny, run):
@@ -34,8 +34,8 @@ def test_json_is_alone_on_standard_output(tiny, run):
 def test_no_variant_s_name_is_broken_at_any_width(tiny, run, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", width)
     _, out, _ = run("compare", tiny, "--variants", "adr_0172,verbatim_weighted(weight=0.25)", "--quiet")
-    heads = [line.split() for line in out.splitlines() if line.startswith("variant ")]
-    named = [line for line in out.splitlines() if line.startswith("verbatim_weighted(weight=0.25)  ")]
+    heads = [line.split() for line in out.splitlines() if line.strip().startswith("variant ")]
+    named = [line for line in out.splitlines() if line.startswith("b  verbatim_weighted(weight=0.25)  ")]
     assert [h[-1] for h in heads] == (["KB"] if width == "200" else ["Judged@10", "KB"]) and len(named) == len(heads)
 
 
@@ -79,3 +79,72 @@ def test_a_file_of_ones_own_is_known_to_every_command(tiny, run, tmp_path, monke
     mine.write_text("1 / 0\n")
     code, out, err = run("compare", tiny, "--variants", "adr_0172")
     assert code == 2 and "ZeroDivisionError" in err and "mine.py:1" in err
+
+
+def test_a_run_that_was_written_is_evaluated_and_compared_again(tiny, run, tmp_path):
+    asked = ("compare", tiny, "--queries", "titles", "--metrics", "RR,AP", "--json", "--variants")
+    _, first, _ = run(*asked, "adr_0005,adr_0172", "--out", str(tmp_path))
+    runs = tmp_path / "runs"
+    code, foreign, _ = run("evaluate", str(runs / "adr_0005.run"), f"adr_0172={runs / 'adr_0172.run'}", "--qrels", str(runs / "qrels.txt"), "--metrics", "RR,AP", "--json")
+    assert code == 0
+    theirs, ours = json.loads(foreign), json.loads(first)
+    assert theirs["per_pair"] == ours["per_pair"] and theirs["verdicts"] == ours["verdicts"]
+    code, mixed, _ = run(*asked, "adr_0005", "--run", f"theirs={runs / 'adr_0172.run'}")
+    renamed = [{**row, "b": "theirs"} for row in ours["per_pair"]]
+    assert code == 0 and json.loads(mixed)["per_pair"] == renamed
+    assert json.loads(mixed)["differences"] and [c["variant"] for c in json.loads(mixed)["costs"]] == ["adr_0005"]
+
+
+def test_the_terminal_shows_the_table_of_the_library(tiny, run):
+    import workbench as wb
+
+    _, out, _ = run("compare", tiny, "--variants", "adr_0172,adr_0005", "--metrics", "RR", "--quiet")
+    table = repr(wb.compare(tiny, ["adr_0172", "adr_0005"], metrics=["RR"])).splitlines()
+    assert [line.split()[:4] for line in table if line[:1] in "ab"] == [
+        line.split()[:4] for line in out.splitlines() if line[:3] in ("a  ", "b  ")
+    ]
+    assert table[-1] in out
+
+
+@pytest.mark.parametrize("arguments", [("x=a.run", "x=b.run"), ("=a.run",), ("none.run",)])
+def test_runs_that_cannot_be_told_apart_or_read_are_refused(run, tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.run", "b.run", "q.qrels"):
+        (tmp_path / name).write_text("q Q0 d 1 1 t\n" if name != "q.qrels" else "q 0 d 1\n")
+    code, out, err = run("evaluate", *arguments, "--qrels", "q.qrels")
+    assert code == 2 and out == "" and err.startswith("workbench: ") and err.count("\n") == 1
+
+
+def test_a_run_called_as_a_variant_is_refused(tiny, run, tmp_path):
+    (tmp_path / "a.run").write_text("q Q0 d 1 1 t\n")
+    code, _, err = run("compare", tiny, "--variants", "adr_0005", "--run", f"adr_0005={tmp_path / 'a.run'}", "--quiet")
+    assert code == 2 and "both called 'adr_0005'" in err
+
+
+def test_no_command_wraps_what_is_piped(tiny, run, monkeypatch, tmp_path):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    (tmp_path / "log.jsonl").write_text(json.dumps({"text": "wörter " * 30}) + "\n")
+    commands = {
+        "compare": ("compare", tiny, "--variants", "adr_0172,adr_0005", "--quiet"),
+        "replay": ("replay", str(tmp_path / "log.jsonl"), "--on", tiny, "--variants", "two_lists,adr_0172", "--quiet"),
+        "readers": ("readers",),
+        "variants": ("variants",),
+        "collections": ("collections",),
+        "search": ("search", tiny, "tea"),
+    }
+    for name, command in commands.items():
+        code, out, _ = run(*command)
+        monkeypatch.setenv("COLUMNS", "60")
+        _, narrow, _ = run(*command)
+        monkeypatch.delenv("COLUMNS")
+        assert code == 0 and max(map(len, out.splitlines())) > 80, name
+        assert narrow.count("\n") > out.count("\n"), name
+
+
+def test_there_is_one_console():
+    from pathlib import Path
+
+    import workbench.cli
+
+    others = [p.name for p in Path(workbench.cli.__file__).parent.glob("*.py") if "Console(" in p.read_text().replace("new_console(", "").replace("Console(stderr=True)", "")]
+    assert others == ["console.py"]

@@ -8,7 +8,7 @@ import pytest
 
 from workbench.analysis.compared import compare_variants
 from workbench.reporting.brief import Section, brief_page, command, notes
-from workbench.reporting.comparison_page import comparison_page, file_name, verdict, write_comparison
+from workbench.reporting.comparison_page import comparison_page, file_name, write_comparison
 
 HOSTILE = "<script>alert(1)</script>\u202e\x1b[31m\ud800 “x” & ']]>"
 
@@ -31,11 +31,13 @@ def test_it_opens_without_network_draws_its_charts_and_opens_a_case(compared, tm
     assert second.locator(".command").first.inner_text() == compared.differences[1].a.command
 
 
-def test_the_first_line_says_what_the_figures_support(tiny):
-    from workbench.retrieval.variant import variant
-
-    same = compare_variants(tiny, ["adr_0172", variant("adr_0172").replace(name="same")], "titles", metrics=["RR"], resamples=99)
-    assert "too few queries to tell (7)" in verdict(same, "adr_0172", "same", "RR")
+def test_warnings_stand_first_then_a_verdict_for_every_variant(tiny):
+    variants = ["adr_0172", "two_lists", "semantic(floor=0.9)", "lexical_bm25"]
+    compared = compare_variants(tiny, variants, "titles", metrics=["RR"], resamples=99)
+    page = _words(comparison_page(compared))
+    assert 0 < page.index("Only 7 queries") < page.index("Best: ") < page.index("too few queries to tell (7)")
+    lines = re.findall(r'<p class="finding">(.*?)<small>', page)
+    assert len(lines) == len(variants) and all(any(v in line for line in lines) for v in variants)
 
 
 def _words(page):
@@ -56,7 +58,7 @@ def test_of_more_pairs_each_is_named_where_it_stands(tiny):
     three = compare_variants(tiny, ["adr_0172", "two_lists", "semantic(floor=0.9)"], "titles", metrics=["RR"], resamples=99)
     page = _words(comparison_page(three))
     assert "<h1>adr_0172, two_lists and semantic(floor=0.9)</h1>" in page
-    for header in ("variant", "against", "mean", "mean against"):
+    for header in ("variant", "against", "difference"):
         assert re.search(rf"<th[^>]*>{header}</th>", page)
     assert '"two_lists against adr_0172, RR"' in page and '"the first better"' in page
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.analysis.comparison_tables import (
     pair_table,
@@ -12,18 +12,34 @@ from workbench.analysis.comparison_tables import (
     skipped_table,
     slice_table,
     sliceable,
+    utf8,
     variant_table,
 )
 from workbench.analysis.judged import Judged, Run, RunCheck, check_run, without_own
-from workbench.analysis.metrics import DEFAULT_METRICS, DEPTH, description, metric_names, per_query
+from workbench.analysis.metrics import (
+    DEFAULT_METRICS,
+    DEPTH,
+    JUDGED_DEPTH,
+    description,
+    judged_share,
+    metric_names,
+    per_query,
+)
 from workbench.analysis.significance import CONFIDENCE, LEAST_QUERIES, RESAMPLES, SEED, SMALL_SET, TIE_WIDTH
 from workbench.errors import BadParameter
-from workbench.text import counted
+from workbench.text import counted, signed
 
 if TYPE_CHECKING:
     import polars as pl
 
 DIFFER_MOST = 10
+
+FEW_JUDGED = 0.5
+"""Below this share of judged documents among the first ten, a comparison warns."""
+
+Outcome = Literal["too few", "tied", "detected", "not after correction", "undecided", "none"]
+"""What a pair's figures support. `detected`: p after Holm and the interval both exclude no difference; `not after
+correction`: only the interval does; `undecided`: only p does; `none`: neither."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +65,7 @@ class Comparison:
     skipped: pl.DataFrame
     judged: Judged
     checks: Mapping[str, RunCheck]
+    judged_at_10: Mapping[str, float | None]
     seed: int
     tie_width: float
     resamples: int
@@ -69,12 +86,101 @@ class Comparison:
     def notes(self) -> tuple[str, ...]:
         """Everything that did not fit, one sentence each; the runs' sentences begin with the variant."""
         said = list(self.judged.notes)
-        if self.n < LEAST_QUERIES:
-            said.append(f"too few queries for an interval, {LEAST_QUERIES} are needed: {self.n}")
-        elif self.n < SMALL_SET:
-            said.append(f"so few queries that an interval is too narrow, {SMALL_SET} are enough: {self.n}")
         said += [f"{name}: {note}" for name, check in self.checks.items() for note in check.notes]
         return tuple(said)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What makes every figure here doubtful, one sentence each; empty for a set large and judged enough."""
+        found = []
+        if self.n < LEAST_QUERIES:
+            found.append(
+                f"Only {counted(self.n, 'query', 'queries')}: there is no interval below {LEAST_QUERIES},"
+                f" and intervals are unreliable below {SMALL_SET}."
+            )
+        elif self.n < SMALL_SET:
+            found.append(f"Only {self.n} queries: intervals are unreliable below {SMALL_SET}.")
+        few = {v: s for v, s in self.judged_at_10.items() if s is not None and s < FEW_JUDGED}
+        if few:
+            shares = [few[v] for v in few]
+            low, high = (f"{share:.0%}" for share in (min(shares), max(shares)))
+            of = "every run" if len(few) == len(self.variants) > 1 else ", ".join(few)
+            found.append(
+                f"Judged@{JUDGED_DEPTH} is {low if low == high else f'{low} to {high}'} for {of}: most of the first"
+                f" {JUDGED_DEPTH} documents were never judged and count as not relevant."
+            )
+        return tuple(found)
+
+    @property
+    def tests(self) -> int:
+        """How many tests Holm's correction counts: the rows of the pair table that have a p."""
+        return self.per_pair["p"].count()
+
+    def outcome(self, row: Mapping[str, Any]) -> Outcome:
+        """What a row of the pair table supports."""
+        if row["low"] is None:
+            return "too few"
+        if row["wins"] == row["losses"] == 0:
+            return "tied"
+        significant = row["p_holm"] <= 1 - self.confidence
+        if row["low"] * row["high"] > 0:
+            return "detected" if significant else "not after correction"
+        return "undecided" if significant else "none"
+
+    def verdicts(self, metric: str | None = None) -> tuple[tuple[str, str], ...]:
+        """(sentence, its figures) for every variant, by the metric (the first one) and the highest mean first: the
+        best variant, then each other one against it, or against the one that it was compared with."""
+        (metric,) = metric_names([metric or self.metrics[0]])
+        means = {v: m for v, m in self.per_variant.filter(metric=metric).select("variant", "value").rows()}
+        if not self.n:
+            return (("No query could be evaluated.", ""),)
+        ranked = sorted(self.variants, key=lambda v: -means[v])
+        best = ranked[0]
+        equal = [v for v in ranked if means[best] - means[v] <= self.tie_width]
+        found = [(f"Best: {' and '.join(equal)}, {metric} {means[best]:.3f}.",
+                  f"The highest mean of {counted(len(ranked), 'run')} over {counted(self.n, 'query', 'queries')}.")]
+        pairs = self.per_pair.filter(metric=metric).to_dicts()
+        for other in ranked[1:]:
+            mine = [r for r in pairs if other in (r["a"], r["b"])]
+            row = next((r for r in mine if best in (r["a"], r["b"])), mine[0] if mine else None)
+            if row is None:
+                found.append((f"{other} was compared with no other: {metric} {means[other]:.3f}.", ""))
+            else:
+                found.append((self._verdict(row, other), self.sentence(row["a"], row["b"], metric)))
+        return tuple(found)
+
+    def _verdict(self, row: Mapping[str, Any], variant: str) -> str:
+        """One side of a pair against the other, in a sentence; the interval and the resolution are the pair's own."""
+        turned = variant == row["a"]
+        against = row["b"] if turned else row["a"]
+        difference = -row["difference"] if turned else row["difference"]
+        by = f"{row['metric']} {signed(difference)}"
+        corrected = f"p = {row['p_holm']:.2g}" + (
+            f" after correction for {self.tests} tests" if self.tests > 1 else " in 1 test"
+        )
+        bounds = (-row["high"], -row["low"]) if turned and row["low"] is not None else (row["low"], row["high"])
+        match self.outcome(row):
+            case "too few":
+                return f"{variant} and {against}: too few queries to tell ({row['n']})."
+            case "tied":
+                return f"{variant} and {against} are tied on every query."
+            case "detected":
+                return f"{variant} is {'better' if difference > 0 else 'worse'} than {against}: {by}, {corrected}."
+            case "not after correction":
+                return (
+                    f"{variant} against {against}: {by}, not significant ({corrected}), though its interval alone,"
+                    f" {signed(bounds[0])} to {signed(bounds[1])}, excludes 0."
+                )
+            case "undecided":
+                return (
+                    f"{variant} against {against}: {by}, undecided: {corrected}, but its interval,"
+                    f" {signed(bounds[0])} to {signed(bounds[1])}, includes 0."
+                )
+            case _:
+                return (
+                    f"No difference detected between {variant} and {against}: {by}, {corrected};"
+                    f" this set resolves ±{row['resolution']:.3f} for this pair."
+                )
 
     def pair(self, a: str, b: str, metric: str) -> dict[str, Any]:
         """The row of the pair table for a, b and the metric, the order as compared. Raises BadParameter."""
@@ -116,9 +222,9 @@ class Comparison:
         if not row["n"]:
             return f"{row['metric']}: no query could be evaluated"
         at = f"{self.confidence:.0%}"
-        parts = [f"{row['metric']}: {b} - {a} = {row['difference']:+.4f}"]
+        parts = [f"{row['metric']}: {b} − {a} = {signed(row['difference'], 4)}"]
         if row["low"] is not None:
-            parts.append(f"{at} interval {row['low']:+.4f} to {row['high']:+.4f}")
+            parts.append(f"{at} interval {signed(row['low'], 4)} to {signed(row['high'], 4)}")
         parts.append(f"p = {row['p']:.4g} (Holm {row['p_holm']:.4g})")
         parts.append(
             f"{counted(row['wins'], 'win')}, {counted(row['ties'], 'tie')} within {self.tie_width:g}, {counted(row['losses'], 'loss', 'losses')}"
@@ -127,7 +233,7 @@ class Comparison:
             counted(row["n"], "query", "queries") + (f", {self.skipped.height} skipped" if self.skipped.height else "")
         )
         if row["resolution"] is not None:
-            parts.append(f"this set resolves {row['resolution']:.4f}")
+            parts.append(f"this set resolves ±{row['resolution']:.4f}")
         return "; ".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
@@ -138,6 +244,8 @@ class Comparison:
             "variants": list(self.variants), "metrics": list(self.metrics), "evaluated": self.n,
             "depth": self.depth, "descriptions": self.descriptions,
             "skipped": self.judged.reasons, "notes": list(self.notes), "seed": self.seed,
+            "warnings": list(self.warnings), "judged_at_10": dict(self.judged_at_10), "tests": self.tests,
+            "verdicts": [said for said, _ in self.verdicts()],
             "tie_width": self.tie_width, "resamples": self.resamples, "confidence": self.confidence,
             "per_variant": self.per_variant.to_dicts(), "per_pair": self.per_pair.to_dicts(),
             "per_slice": self.per_slice.to_dicts(),
@@ -163,6 +271,7 @@ def compare(
     """
     if not runs:
         raise BadParameter("there is no run to compare")
+    runs = {utf8(name): run for name, run in runs.items()}
     names, variants = metric_names(metrics), tuple(runs)
     if not names:
         raise BadParameter(
@@ -184,6 +293,7 @@ def compare(
         skipped=skipped_table(judged),
         judged=judged,
         checks=checks,
+        judged_at_10={v: judged_share(run, judged.grades, f"P@{JUDGED_DEPTH}") for v, run in runs.items()},
         seed=seed,
         tie_width=tie_width,
         resamples=resamples,

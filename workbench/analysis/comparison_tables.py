@@ -168,9 +168,10 @@ def _frame(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> pl.DataFr
 
     kinds = {c: pl.Float64 for c in _FLOATS} | {c: pl.Int64 for c in _COUNTS} | {"suppressed": pl.Boolean}
     # Polars speaks UTF-8: a lone surrogate in an id or a query is shown by its escape.
-    safe = [tuple(_utf8(v) if isinstance(v, str) else v for v in row) for row in rows]
+    safe = [tuple(utf8(v) if isinstance(v, str) else v for v in row) for row in rows]
     return pl.DataFrame(safe, schema={c: kinds.get(c, pl.String) for c in columns}, orient="row")
 
 
-def _utf8(text: str) -> str:
+def utf8(text: str) -> str:
+    """A text that polars can hold: lone surrogates as their escapes."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

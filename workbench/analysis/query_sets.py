@@ -101,8 +101,27 @@ def query_set(
     if beyond:
         notes.append(f"queries beyond the limit of {limit}, left out by the hash of seed {seed} and id: {beyond}")
     source = origin + (f"; judgements: {of}" if of else "")
-    digest = content_hash([(q.id, q.text, q.own_document, dict(q.filters)) for q in found.queries], {q: dict(g) for q, g in found.grades.items()})
-    return QuerySet(found, source, tuple(notes), digest, own, leaked and leaked[0])
+    return QuerySet(found, source, tuple(notes), _digest(found), own, leaked and leaked[0])
+
+
+def query_set_of_files(qrels: str | Path, queries: str | Path = "") -> QuerySet:
+    """The queries that a file of judgements names, with the texts of a query file where one is given, and then those
+    that are not judged counted. Raises NothingToEvaluate where no judgement is relevant."""
+    warnings: list[str] = []
+    asked = read_queries(queries) if queries else None
+    found = judge(asked, read_qrels(qrels, warnings))
+    origin = f"judgements: {Path(qrels).name}" if asked is None else f"{Path(queries).name}; judgements: {Path(qrels).name}"
+    if not found.queries:
+        why = "".join(f"; {n} have {reason}" for reason, n in found.reasons.items())
+        raise NothingToEvaluate(f"no query can be evaluated{why}", where=origin, do="Give the judgements of these queries")
+    if asked is not None:
+        found = replace(found, queries=described(found.queries))
+    return QuerySet(found, origin, (*warnings, *found.notes), _digest(found))
+
+
+def _digest(judged: Judged) -> str:
+    asked = [(q.id, q.text, q.own_document, dict(q.filters)) for q in judged.queries]
+    return content_hash(asked, {q: dict(g) for q, g in judged.grades.items()})
 
 
 def _queries(

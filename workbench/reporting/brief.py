@@ -34,9 +34,9 @@ class Section:
 
 def brief_page(
     *, eyebrow: str, title: str, findings: Sequence[str | Markup], facts: Mapping[str, str], sections: Sequence[Section],
-    footer: str,
+    footer: str, warnings: Sequence[str] = (),
 ) -> str:  # fmt: skip
-    """The page as text. Texts are data: escaped, control and direction marks made visible."""
+    """The page as text; `warnings` stand above all findings. Texts are data: escaped, control and direction marks made visible."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -46,7 +46,7 @@ def brief_page(
     blocks = [p for s in sections for p in s.pieces if isinstance(p, Block)]
     numbers = _numbers(blocks)
     return environment.get_template("brief.html").render(
-        eyebrow=safe(eyebrow), title=safe(title), findings=[_html(f) for f in findings],
+        eyebrow=safe(eyebrow), title=safe(title), warnings=[safe(w) for w in warnings], findings=[_html(f) for f in findings],
         facts=[(safe(n), safe(v)) for n, v in facts.items()],
         sections=[
             {"id": f"section-{n}", "title": safe(s.title), "css": "wide" if s.wide else "story",

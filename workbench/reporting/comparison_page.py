@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from workbench.analysis.blocks import chart_block, table_block
+from workbench.analysis.blocks import TABLE_ROWS, chart_block, table_block
 from workbench.analysis.canonical import canonical, write_text
 from workbench.analysis.compared import Compared, Difference, Side
 from workbench.analysis.formats import write_qrels, write_run
+from workbench.analysis.judged import without_own
+from workbench.analysis.metrics import deepest
 from workbench.analysis.provenance import code_hash, versions
+from workbench.errors import BadParameter
 from workbench.reporting.brief import Section, brief_page, notes, plans
 from workbench.reporting.cases import Case, Column, Line, cases_html
 from workbench.reporting.difference_charts import intervals, outcomes, slice_intervals
@@ -39,40 +42,81 @@ SLICES_SHOWN = 60
 
 
 def write_comparison(directory: Path, compared: Compared) -> Path:
-    """Write the page, its data as JSON, and every run and the judgements as ranx-compatible JSON; returns the page."""
-    runs = directory / "runs"
-    runs.mkdir(parents=True, exist_ok=True)
-    for name, run in compared.runs.runs.items():
-        write_run(runs / f"{file_name(name)}.json", run, tag=name)
-    judged = compared.comparison.judged
-    write_qrels(runs / "qrels.json", [Qrel(q, d, g) for q, of in judged.grades.items() for d, g in of.items()])
+    """Write the page, its data as JSON, and every run and the judgements (see `write_runs`); returns the page."""
+    write_runs(directory / "runs", compared)
     write_text(directory / DATA_NAME, canonical(compared.to_dict()))
     write_text(directory / PAGE_NAME, comparison_page(compared))
     return directory / PAGE_NAME
 
 
+def write_runs(folder: Path, compared: Compared) -> None:
+    """Write every run and the judgements as TREC files: `NAME.run` and `qrels.txt`.
+
+    The judgements are as evaluated, a negative grade as 0. Where an id holds white space, which TREC cannot, all of
+    them are ranx's JSON.
+    """
+    try:
+        _write_runs(folder, compared, ".run", "qrels.txt")
+    except BadParameter:
+        _write_runs(folder, compared, ".json", "qrels.json")
+
+
+def _write_runs(folder: Path, compared: Compared, suffix: str, qrels: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    judged = compared.comparison.judged
+    grades = [Qrel(q, d, max(0, g)) for q, of in judged.grades.items() for d, g in of.items()]
+    write_qrels(folder / qrels, grades)
+    depth = deepest(compared.comparison.metrics, compared.comparison.depth)
+    taken: set[str] = {qrels}
+    for name, run in compared.runs.runs.items():
+        called = f"{file_name(name)}{suffix}"
+        while called in taken:
+            called = f"{called.removesuffix(suffix)}_{suffix}"
+        taken.add(called)
+        run = without_own(run, judged)
+        evaluated = {q: run[q][:depth] for q in judged.ids if q in run}
+        write_run(folder / called, evaluated, tag=file_name(name))
+
+
 def comparison_page(compared: Compared) -> str:
     """The page as text."""
     c = compared.comparison
-    main = c.metrics[0]
-    pairs = c.per_pair.select("a", "b").unique(maintain_order=True).rows()
-    findings: list[str | Markup] = [verdict(compared, a, b, main) for a, b in pairs[:3]]
     sections = [
-        Section("Variants", (table_block("variants", variant_rows(compared), _variants_caption(compared), "", ()),), wide=True),
-        Section("Differences", _differences(compared)) if pairs else Section("Differences", ()),
+        Section("Runs", (Markup(compared.table.to_html(warnings=False)), *_ties(compared)), wide=True),
+        Section("Differences", _differences(compared) if c.tests else (), wide=True),
         Section("Slices", _slices(compared)),
         Section("Queries that differ most", _cases(compared), wide=True),
         Section("What was run", (plans(compared.plans), notes([*compared.notes, *_facts_of_run(compared)]))),
     ]
+    findings = [
+        Markup("{}<small>{}</small>").format(safe(said), safe(figures)) for said, figures in c.verdicts()
+    ]
     return brief_page(
-        eyebrow=f"Comparison on {compared.collection}", title=_title(c.variants),
-        findings=findings or ["One variant alone: there is no pair to compare."],
+        eyebrow=f"Comparison on {compared.collection}" if compared.collection else "Evaluation of runs",
+        title=_title(c.variants), warnings=c.warnings, findings=findings,
         facts={
             "Queries": f"{c.n} evaluated, {c.skipped.height} skipped", "From": compared.queries.origin,
-            "Metrics": ", ".join(c.descriptions.values()), "Resolves": _resolution(compared), "Tie width": f"{c.tie_width:g}",
+            "Metrics": ", ".join(c.descriptions.values()),
+            "Tests": f"{c.tests}, corrected by Holm" if c.tests > 1 else str(c.tests), "Tie width": f"{c.tie_width:g}",
         },
         sections=sections, footer="Evaluated in the order shown: score = n − rank. A difference is the variant named first less the other, query by query.",
     )  # fmt: skip
+
+
+def _ties(compared: Compared) -> tuple[Any, ...]:
+    """The table of what ties leave open, where a run from a file has any."""
+    import polars as pl
+
+    rows = [
+        {"run": name, "metric": m, "in the order of the file": r.value, "least": r.low, "most": r.high,
+         "queries that move": len(r.moved), "range": "exact" if r.exact else "at least"}
+        for name, of in compared.ranges.items() for m, r in of.items()
+    ]  # fmt: skip
+    if not rows:
+        return ()
+    caption = "Documents with equal scores in a run from a file: each metric over all orders of such ties."
+    frame = _short_floats(pl.DataFrame(rows, infer_schema_length=None)).head(TABLE_ROWS)
+    return (table_block("ties", frame, caption, "", ()),)
 
 
 def _title(variants: Sequence[str]) -> str:
@@ -81,43 +125,6 @@ def _title(variants: Sequence[str]) -> str:
     if more > 0:
         shown.append(f"{more} more")
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
-
-
-def verdict(compared: Compared, a: str, b: str, metric: str) -> Markup:
-    """What one pair's figures support, in a sentence, and the figures below it."""
-    row = compared.comparison.pair(a, b, metric)
-    if row["low"] is None:
-        said = f"{b} against {a}: too few queries to tell ({row['n']})."
-    elif row["wins"] == row["losses"] == 0:
-        said = f"{b} and {a} are tied on every query."
-    elif row["p_holm"] <= 1 - compared.comparison.confidence and row["low"] * row["high"] > 0:
-        said = f"{b} is {'better' if row['difference'] > 0 else 'worse'} than {a}: {metric} {row['difference']:+.3f}."
-    else:
-        said = f"No difference between {b} and {a} is shown: {metric} {row['difference']:+.3f} may be chance."
-    return Markup("{}<small>{}</small>").format(safe(said), safe(compared.comparison.sentence(a, b, metric)))
-
-
-def variant_rows(compared: Compared) -> pl.DataFrame:
-    """One row a variant: each metric's mean, Judged@k of the first, queries without results, and what a search costs."""
-    import polars as pl
-
-    values: dict[str, dict[str, Any]] = {}
-    for row in compared.comparison.per_variant.to_dicts():
-        of = values.setdefault(row["variant"], {"variant": row["variant"]})
-        of[row["metric"]] = _rounded(row["value"])
-        of.setdefault(row["judged_name"], _rounded(row["judged"]))
-        of["without results"] = row["empty"] + row["missing"]
-    for cost in compared.runs.costs:
-        values[cost["variant"]] |= {
-            "p50 ms": _rounded(cost["p50_ms"], 1), "p95 ms": _rounded(cost["p95_ms"], 1), "calls": _rounded(cost["calls"], 1),
-            "payload bytes": cost["payload_bytes"] and round(cost["payload_bytes"]),
-        }  # fmt: skip
-    return pl.DataFrame(list(values.values()), infer_schema_length=None)
-
-
-def _variants_caption(compared: Compared) -> str:
-    shared = "" if len(compared.plans) == 1 else " Stages that variants share ran once; each variant's time counts them in full."
-    return f"Means over {compared.comparison.n} queries. Engine calls and payload bytes are those of one search.{shared}"
 
 
 def _differences(compared: Compared) -> tuple[Any, ...]:
@@ -168,7 +175,7 @@ def _cases(compared: Compared) -> tuple[Markup, ...]:
 
 def _case(d: Difference, anchor: str) -> Case:
     tone = "good" if d.difference > 0 else "bad"
-    return Case(anchor, d.text, f"{d.metric} {d.a.value:.3f} → {d.b.value:.3f}", tone, (_column(d, d.a), _column(d, d.b)))
+    return Case(anchor, d.text or f"query {d.query_id}", f"{d.metric} {d.a.value:.3f} → {d.b.value:.3f}", tone, (_column(d, d.a), _column(d, d.b)))
 
 
 def _column(d: Difference, side: Side) -> Column:
@@ -200,12 +207,9 @@ def _named(compared: Compared, frame: pl.DataFrame, headers: Mapping[str, str]) 
     if pair:
         means = {"value_a": f"mean of {pair[0]}", "value_b": f"mean of {pair[1]}"}
         headers = {c: means.get(c, h) for c, h in headers.items() if c not in ("a", "b")}
+    else:
+        headers = {c: h for c, h in headers.items() if c not in ("value_a", "value_b")}
     return frame.select(list(headers)).rename(headers)
-
-
-def _resolution(compared: Compared) -> str:
-    found = [r for r in compared.comparison.per_pair.filter(metric=compared.comparison.metrics[0])["resolution"].to_list() if r]
-    return f"{compared.comparison.metrics[0]} ±{max(found):.3f}" if found else "no difference"
 
 
 def _facts_of_run(compared: Compared) -> list[str]:
@@ -217,10 +221,6 @@ def _facts_of_run(compared: Compared) -> list[str]:
 def file_name(variant: str) -> str:
     """A variant's name as a file's: letters, digits, marks that every file system takes."""
     return "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in variant).strip(".") or "variant"
-
-
-def _rounded(value: float | None, digits: int = 4) -> float | None:
-    return None if value is None else round(value, digits)
 
 
 def _short_floats(frame: pl.DataFrame, digits: int = 4) -> pl.DataFrame:
