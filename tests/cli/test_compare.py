@@ -82,17 +82,19 @@ def test_a_file_of_ones_own_is_known_to_every_command(tiny, run, tmp_path, monke
 
 
 def test_a_run_that_was_written_is_evaluated_and_compared_again(tiny, run, tmp_path):
+    other = "semantic(floor=0.9)"
     asked = ("compare", tiny, "--queries", "titles", "--metrics", "RR,AP", "--json", "--variants")
-    _, first, _ = run(*asked, "adr_0005,adr_0172", "--out", str(tmp_path))
+    _, first, _ = run(*asked, f"adr_0172,{other}", "--out", str(tmp_path))
     runs = tmp_path / "runs"
-    code, foreign, _ = run("evaluate", str(runs / "adr_0005.run"), f"adr_0172={runs / 'adr_0172.run'}", "--qrels", str(runs / "qrels.txt"), "--metrics", "RR,AP", "--json")
+    files = [str(runs / "adr_0172.run"), f"{other}={runs / 'semantic_floor_0.9_.run'}"]
+    code, foreign, _ = run("evaluate", *files, "--qrels", str(runs / "qrels.txt"), "--metrics", "RR,AP", "--json")
     assert code == 0
     theirs, ours = json.loads(foreign), json.loads(first)
     assert theirs["per_pair"] == ours["per_pair"] and theirs["verdicts"] == ours["verdicts"]
-    code, mixed, _ = run(*asked, "adr_0005", "--run", f"theirs={runs / 'adr_0172.run'}")
+    code, mixed, _ = run(*asked, "adr_0172", "--run", f"theirs={runs / 'semantic_floor_0.9_.run'}")
     renamed = [{**row, "b": "theirs"} for row in ours["per_pair"]]
     assert code == 0 and json.loads(mixed)["per_pair"] == renamed
-    assert json.loads(mixed)["differences"] and [c["variant"] for c in json.loads(mixed)["costs"]] == ["adr_0005"]
+    assert json.loads(mixed)["differences"] and [c["variant"] for c in json.loads(mixed)["costs"]] == ["adr_0172"]
 
 
 def test_the_terminal_shows_the_table_of_the_library(tiny, run):

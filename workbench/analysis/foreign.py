@@ -83,8 +83,10 @@ def named_files(runs: Sequence[str], named: bool) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for run in runs:
-        name, equals, path = run.partition("=")
-        if not equals or Path(run).expanduser().exists():
+        splits = [(run[:n], run[n + 1 :]) for n, mark in enumerate(run) if mark == "="]
+        # A name such as `bm25(k1=0.9)` and a path may both hold `=`: the file that is there decides, else the last one.
+        name, path = next((s for s in splits if Path(s[1]).expanduser().is_file()), splits[-1] if splits else ("", ""))
+        if not splits or Path(run).expanduser().exists():
             if named:
                 raise BadParameter(f"the run {run!r} has no name", do="Write NAME=FILE")
             name, path = Path(run).name.removesuffix(".gz").rpartition(".")[0] or Path(run).name, run

@@ -15,12 +15,13 @@ PIPED_WIDTH = 100_000
 """Characters of a line where no terminal reads it: a program that reads lines gets them whole."""
 
 
-def new_console() -> Console:
-    """Standard output: wrapped to a terminal's width, or to $COLUMNS where it is set, and never where it is piped."""
+def new_console(soft_wrap: bool = False) -> Console:
+    """Standard output: wrapped to a terminal's width, or to $COLUMNS where it is set, and never where it is piped;
+    with `soft_wrap` never at all."""
     from rich.console import Console
 
     piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-    return Console(highlight=False, width=PIPED_WIDTH if piped else None)
+    return Console(highlight=False, width=PIPED_WIDTH if piped else None, soft_wrap=soft_wrap)
 
 
 class progress_bar:  # noqa: N801 - used as a function

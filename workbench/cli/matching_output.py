@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from workbench.cli.console import new_console
+from workbench.cli import console
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from workbench.matching.load import LoadReport
     from workbench.matching.schema import LibraryError
+
+new_console = partial(console.new_console, soft_wrap=True)
 
 SKIPPED_SHOWN, REASONS_SAID = 10, 2
 WIDTH_SHOWN = 160
