@@ -102,9 +102,12 @@ class Query:
 
     @property
     def normalised(self) -> str:
-        """The text that is embedded, split and looked for verbatim: outer white space and trailing `?` cut,
-        so that a question mark at the end changes nothing."""
-        return self.text.strip().rstrip("?？ \t\r\n")
+        """The text that is embedded, split and looked for verbatim, without outer white space.
+
+        Marks that end a sentence (`?`, `.`, `!` and their full-width forms) are cut from its end, so that none
+        of them changes a result.
+        """
+        return self.text.strip().rstrip(" \t\r\n?.!？．！。")
 
 
 @dataclass(frozen=True, slots=True)

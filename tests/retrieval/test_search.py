@@ -91,8 +91,9 @@ def test_an_empty_query_says_that_nothing_was_embedded(collection):
     assert not result.hits and any("nothing to embed" in s.note for s in result.spans)
 
 
-def test_a_trailing_question_mark_changes_nothing(collection):
-    assert collection.search(TEXT + "?").hits == collection.search(TEXT).hits
+@pytest.mark.parametrize("mark", "?.!")
+def test_a_mark_at_the_end_changes_nothing(collection, mark):
+    assert collection.search(TEXT + mark).hits == collection.search(TEXT).hits
 
 
 def test_match_types_are_the_membership_in_the_two_channels(collection):
