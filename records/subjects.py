@@ -74,14 +74,14 @@ def loaded(run: Run, name: str, spec: str, **options: Any) -> Collection:
 
 
 def incident(run: Run, file: str = "adr-0172", size: int | None = None, seed: int | None = None, **options: Any) -> Incident:
-    """The replica of an incident file, at full size or at the run's small one."""
+    """The replica of an incident file (its name, or a path), at full size or at the run's small one."""
     from workbench.sources.replica.spec import read_incident
 
-    path = project_root() / INCIDENTS / f"{file}.toml"
+    path = Path(file) if file.endswith(".toml") else project_root() / INCIDENTS / f"{file}.toml"
     spec = read_incident(path)
     if size is None and file == "adr-0172":
         size = SIZES[size_of(run)]
-    name = "-".join([file, *([str(size)] if size else []), *([f"seed{seed}"] if seed is not None else []),
+    name = "-".join([path.stem, *([str(size)] if size else []), *([f"seed{seed}"] if seed is not None else []),
                      *(f"{k}-{v}" for k, v in options.items())])  # fmt: skip
     given = {"size": size, "seed": seed, **options}
     collection = loaded(run, name, str(path), **{k: v for k, v in given.items() if v is not None})

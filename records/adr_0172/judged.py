@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from records.adr_0172.incident import FIRST, listed
 from records.subjects import JUDGED, Incident, incident, judged, loaded, size_of, titles_of
 from workbench.analysis import known_items
 from workbench.analysis.comparison import Comparison, compare
@@ -30,6 +31,9 @@ ALTERNATIVES = (
 )  # fmt: skip
 QUERIES = {"full": 400, "small": 60, "tiny": 30}
 """Queries asked of each set, chosen by hash, by the run's size: 400 resolve about two points of success@8."""
+
+PHRASE = "error handling"
+"""The record's example of a short common phrase; the replica has it in many chunks."""
 
 WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0)
 
@@ -107,59 +111,129 @@ def _trial(run: Run, name: str, collection: Collection, judged_set: Judged) -> T
     return Trial(name, collection, judged_set, run_variants(collection, judged_set.queries, with_single_lists()), run.seed)
 
 
-@returns("first_pages_that_differ_from_two_lists", "reorders_ordinary_questions")
+@returns("reorders_ordinary_questions", "reorders_titles", "first_pages_that_differ_from_two_lists")
 def third_list_of_all_terms(run: Run) -> Measured:
     """A13: a third list of all-terms points, on titles and on questions: how often it reorders, what it gains."""
-    return _alternative(run, "third_list_all_terms", "reorders_ordinary_questions")
+    return alternative(run, "third_list_all_terms")
 
 
 @returns(
-    "best_semantic_answer_adr_0172",
-    "best_semantic_answer_outright",
-    "every_verbatim_row_above_the_best_semantic_answer",
-    "first_pages_that_differ_from_two_lists",
-    "phrase",
-    "reorders_ordinary_questions",
+    "every_verbatim_row_above_the_best_other_answer",
+    "best_other_answer_on_the_first_page",
+    "rank_of_the_best_other_answer",
     "verbatim_rows",
-    "verbatim_rows_above_it",
+    "first_pages_that_differ_from_two_lists",
 )
 def verbatim_first_outright(run: Run) -> Measured:
     """A14: verbatim matches first, outright: a short common phrase on the incident, and real questions and titles."""
-    phrase = common_phrase(incident(run))
-    measured = _alternative(run, "verbatim_outright", "reorders_ordinary_questions")
+    at = incident(run)
+    ranks, rows, above = common_phrase(at, PHRASE)
+    pages = alternative(run, "verbatim_outright")
     return Measured(
-        {"every_verbatim_row_above_the_best_semantic_answer": phrase["verbatim_rows_above_it"] == phrase["verbatim_rows"],
-         **{k: v for k, v in phrase.items() if k != "on"}, **measured.value},
-        f"{phrase['on']}; {measured.where}", measured.note,
-    )  # fmt: skip
+        {
+            "every_verbatim_row_above_the_best_other_answer": above == rows > 0,
+            "best_other_answer_on_the_first_page": ranks["verbatim_outright"] <= FIRST,
+            "rank_of_the_best_other_answer": ranks,
+            "verbatim_rows": rows,
+            "first_pages_that_differ_from_two_lists": pages.value["first_pages_that_differ_from_two_lists"],
+        },
+        f"{at.where}; {pages.where}",
+        f"The phrase is “{PHRASE}”; the best other answer is the nearest chunk without it. {pages.note}",
+    )
 
 
-def common_phrase(at: Incident, phrase: str = "error handling") -> dict[str, Any]:
-    """The record's example of a short common phrase: where does the best semantic answer that does not hold it land?"""
-    outright, fused = (at.search(Query(phrase), v) for v in ("verbatim_outright", "adr_0172"))
-    rows = set(next(r for r in outright.lists if r.name == "verbatim").ids)
-    best = next(i for i in next(r for r in outright.lists if r.name == "semantic").ids if i not in rows)
-    rank = outright.rank_of(best)
-    return {
-        "phrase": phrase, "on": at.where, "verbatim_rows": len(rows),
-        "verbatim_rows_above_it": sum(i in rows for i in outright.fused.ids[: rank - 1]),
-        "best_semantic_answer_outright": rank, "best_semantic_answer_adr_0172": fused.rank_of(best),
-    }  # fmt: skip
+def common_phrase(at: Incident, text: str) -> tuple[dict[str, int], int, int]:
+    """Where the nearest chunk without the phrase ranks by variant; the verbatim rows, and those above it outright."""
+    found = {v: at.search(Query(text), v) for v in ("two_lists", "adr_0172", "verbatim_outright")}
+    outright = found["verbatim_outright"]
+    rows = set(listed(outright, "verbatim").ids)
+    best = next(i for i in listed(outright, "semantic").ids if i not in rows)
+    ranks = {v: r.rank_of(best) or len(r.fused) + 1 for v, r in found.items()}
+    above = sum(i in rows for i in outright.fused.ids[: ranks["verbatim_outright"] - 1])
+    return ranks, len(rows), above
 
 
+@returns("queries_verbatim", "others_are_untouched", "by_collection")
 def verbatim_queries(run: Run) -> Measured:
-    """A15: how many benchmark queries stand verbatim in their corpus; rankings of the others are untouched."""
+    """A15: how many benchmark queries are verbatim in their corpus; rankings of the others are untouched."""
     trials, absent = question_trials(run)
     if not trials:
-        return Measured(None, "judged collections", verdict=NOT_MEASURABLE, note="; ".join(absent))
-    value, equal = {}, []
+        return Measured(None, "judged collections", "; ".join(absent), NOT_MEASURABLE)
+    counted, equal = {}, []
     for name, trial in trials.items():
         held = standing_verbatim(trial.collection, {q.id: q.text for q in trial.judged.queries})
-        others = [q for q in trial.judged.ids if not held[q]]
-        equal.append(all(trial.ran.runs["adr_0172"][q] == trial.ran.runs["two_lists"][q] for q in others))
-        value[name] = {"queries": len(held), "verbatim": sum(held.values())}
-    return Measured({"by_collection": value, "others_are_untouched": all(equal)}, _where(trials),
-                    "The record's own benchmark (46 queries) is not public. " + "; ".join(absent))  # fmt: skip
+        runs = trial.ran.runs
+        equal += [runs["adr_0172"][q] == runs["two_lists"][q] for q in trial.judged.ids if not held[q]]
+        counted[name] = {"queries": len(held), "verbatim": sum(held.values())}
+    return Measured(
+        {
+            "queries_verbatim": sum(c["verbatim"] for c in counted.values()),
+            "others_are_untouched": all(equal) and bool(equal),
+            "by_collection": counted,
+        },
+        where(trials),
+        "; ".join(["The record's own benchmark (46 queries) is not public", *absent]),
+    )
+
+
+@returns("lowest_end_of_the_intervals", "by_collection")
+def benchmark_effect(run: Run) -> Measured:
+    """A16: the effect on benchmark scores that the record left unmeasured, by a bound of non-inferiority."""
+    trials, absent = question_trials(run)
+    if not trials:
+        return Measured(None, "judged collections", "; ".join(absent), NOT_MEASURABLE)
+    rows = {n: t.comparison.pair("adr_0005", "adr_0172", QUESTIONS_METRIC) for n, t in trials.items()}
+    uncut = [n for n, t in trials.items() if t.collection.stores.catalog.n <= CANDIDATE_CAP]
+    said = [f"{n}: {t.comparison.sentence('adr_0005', 'adr_0172', m)}." for n, t in trials.items() for m in METRICS[:3]]
+    if uncut:
+        said.append(f"No cap of {CANDIDATE_CAP} can cut in {', '.join(uncut)}: it has no more chunks.")
+    lows = [r["low"] if r["low"] is not None else r["difference"] for r in rows.values()]
+    value = {
+        "lowest_end_of_the_intervals": round(min(lows), 4),
+        "by_collection": {n: {k: round(r[k], 4) for k in ("value_a", "value_b")} for n, r in rows.items()},
+    }
+    return Measured(value, where(trials), " ".join([*said, *absent]))
+
+
+@returns(
+    "common_phrase_pushes_out",
+    "planted_questions_push_out",
+    "real_questions_push_out",
+    "rank_of_the_best_other_answer",
+    "planted_by_weight",
+)
+def pushed_out(run: Run) -> Measured:
+    """A22: do verbatim matches push better answers off the first page?
+
+    A common phrase on the replica, questions planted verbatim in chat lines (the worst case), and real ones.
+    """
+    at = incident(run)
+    ranks = {text: common_phrase(at, text)[0] for text in (PHRASE, f"who changed the {PHRASE}")}
+    two, three = (ranks[PHRASE][v] for v in ("two_lists", "adr_0172"))
+    value: dict[str, Any] = {
+        "common_phrase_pushes_out": any(r["two_lists"] <= FIRST < r["adr_0172"] for r in ranks.values()),
+        "rank_of_the_best_other_answer": {
+            text: {v: r[v] for v in ("two_lists", "adr_0172")} for text, r in ranks.items()
+        },
+    }
+    note = f"“{PHRASE}”: the nearest chunk without the phrase ranks {two} with two lists and {three} with three."
+    planted = planted_worst_case(run)
+    trials, absent = question_trials(run)
+    if isinstance(planted, str) or not trials:
+        return Measured(value, at.where, " ".join([note, *absent]), NOT_MEASURABLE)
+    compared = {n: t.comparison.pair("adr_0172", "two_lists", "Success@8") for n, t in trials.items()}
+    without, with_list = planted["weight 0"], planted["weight 1"]
+    value |= {
+        "planted_questions_push_out": with_list["Success@8"] < without["Success@8"],
+        "real_questions_push_out": any(r["low"] is not None and r["low"] > 0 for r in compared.values()),
+        "planted_by_weight": planted,
+    }
+    note += (
+        f" Planted questions: Success@1 {without['Success@1']:.3f} without the list, {with_list['Success@1']:.3f} with "
+        f"it; Success@8 {without['Success@8']:.3f} and {with_list['Success@8']:.3f}. Each of them is verbatim in an "
+        "unanswered chat line; real questions hardly ever are (A15)."
+    )
+    return Measured(value, f"{at.where}; {where(trials)}", " ".join([note, *absent]))
 
 
 def standing_verbatim(collection: Collection, texts: Mapping[str, str]) -> dict[str, bool]:
@@ -173,40 +247,6 @@ def standing_verbatim(collection: Collection, texts: Mapping[str, str]) -> dict[
                 if not found[i] and needle in haystack:
                     found[i] = True
     return found
-
-
-def benchmark_effect(run: Run) -> Measured:
-    """A16: the effect on benchmark scores that the record left unmeasured, with interval and paired test."""
-    trials, absent = question_trials(run)
-    if not trials:
-        return Measured(None, "judged collections", verdict=NOT_MEASURABLE, note="; ".join(absent))
-    rows = {n: t.comparison.pair("adr_0005", "adr_0172", "nDCG@10") for n, t in trials.items()}
-    small = [n for n, t in trials.items() if t.collection.stores.catalog.n <= CANDIDATE_CAP]
-    said = [f"{n}: {t.comparison.sentence('adr_0005', 'adr_0172', m)}." for n, t in trials.items() for m in METRICS[:3]]
-    if small:
-        said.append(f"No cap of {CANDIDATE_CAP} can cut in {', '.join(small)}: it holds no more chunks.")
-    return Measured(
-        {"lowers_ndcg": any(r["high"] is not None and r["high"] < 0 for r in rows.values()),
-         "ndcg_before_after": {n: [round(r["value_a"], 4), round(r["value_b"], 4)] for n, r in rows.items()}},
-        _where(trials), " ".join([*said, *absent]),
-    )  # fmt: skip
-
-
-def pushed_out(run: Run) -> Measured:
-    """A22: do verbatim matches push better answers out for ordinary questions? Real sets, and a planted worst case."""
-    trials, absent = question_trials(run)
-    if not trials:
-        return Measured(None, "judged collections", verdict=NOT_MEASURABLE, note="; ".join(absent))
-    lowers = {}
-    for name, trial in trials.items():
-        row = trial.comparison.pair("adr_0172", "two_lists", "Success@8")
-        lowers[name] = row["low"] is not None and row["low"] > 0
-    planted = planted_worst_case(run)
-    return Measured(
-        {"pushes_answers_out_of_real_questions": any(lowers.values()), "planted": planted}, _where(trials),
-        "Planted: each question stands verbatim in an unanswered chat line of the same collection, the worst case; "
-        f"real questions hardly ever stand verbatim (A15). {'; '.join(absent)}",
-    )  # fmt: skip
 
 
 def planted_worst_case(run: Run) -> dict[str, Any] | str:
@@ -238,19 +278,23 @@ def planted_worst_case(run: Run) -> dict[str, Any] | str:
     return table
 
 
-def _alternative(run: Run, name: str, flag: str) -> Measured:
+def alternative(run: Run, name: str) -> Measured:
     """What an alternative does to first pages of questions and titles, and its difference from ADR 0172."""
     questions, absent = question_trials(run)
     titles, absent_titles = title_trials(run)
     sets = [(n, t, QUESTIONS_METRIC) for n, t in questions.items()] + [(n, t, TITLES_METRIC) for n, t in titles.items()]
     differ = {n: t.differ("two_lists", name) for n, t, _ in sets}
-    note = " ".join(f"{n}: {t.comparison.sentence('adr_0172', name, m)}." for n, t, m in sets)
-    value = {flag: any(differ[n] for n in questions), "first_pages_that_differ_from_two_lists": differ}
-    where = _where({**questions, **titles})
+    value: dict[str, Any] = {
+        "reorders_titles": any(differ[n] for n in titles),
+        "first_pages_that_differ_from_two_lists": differ,
+    }
+    said = [f"{n}: {t.comparison.sentence('adr_0172', name, m)}." for n, t, m in sets]
+    measured_on = where({**questions, **titles})
     if not questions:
-        return Measured(value, where, verdict=NOT_MEASURABLE, note="; ".join(absent))
+        return Measured(value, measured_on, "; ".join(absent), NOT_MEASURABLE)
+    value["reorders_ordinary_questions"] = any(differ[n] for n in questions)
     few = pages_text({n: (differ[n], len(t.judged.ids)) for n, t in questions.items()})
-    return Measured(value, where, " ".join([few, note, *absent, *absent_titles]))
+    return Measured(value, measured_on, " ".join([few, *said, *absent, *absent_titles]))
 
 
 def pages_text(differ: Mapping[str, tuple[int, int]]) -> str:
@@ -260,6 +304,6 @@ def pages_text(differ: Mapping[str, tuple[int, int]]) -> str:
     return f"The first page differs from two lists on {changed} of {asked} ordinary questions ({each})."
 
 
-def _where(trials: Mapping[str, Trial]) -> str:
+def where(trials: Mapping[str, Trial]) -> str:
     return "; ".join(f"{n}, {len(t.judged.ids)} queries, {t.collection.stores.catalog.n:,} chunks" for n, t in trials.items())
 

@@ -177,6 +177,35 @@ def rank_by_length(rows: Sequence[Mapping[str, Any]], page: int = 8) -> Any:
     ).properties(width=WIDE, height=280)  # fmt: skip
 
 
+def rank_by_parameter(rows: Sequence[Mapping[str, Any]], figures: Sequence[str], page: int = 8) -> Any:
+    """Ranks over each parameter that a replica was fitted by, a panel for each; a diamond marks the file's own value.
+
+    Rows: parameter, value, `of the file`, and a rank by each figure's name; an absent one is drawn at the end.
+    """
+    alt = _alt()
+    deepest = max([page * 8, *(r[f] for r in rows for f in figures if r[f])])
+    long = [
+        {"parameter": r["parameter"], "value": r["value"], "own": r["of the file"], "figure": f}
+        | {"rank": r[f] or deepest * 2, "shown": str(r[f] or ABSENT)}
+        for r in rows
+        for f in figures
+    ]
+    cut = alt.Chart(_frame([{"page": page + 0.5}])).mark_rule(strokeDash=[4, 3], color=MUTED).encode(y="page:Q")
+    panels = []
+    for parameter in dict.fromkeys(r["parameter"] for r in rows):
+        base = alt.Chart(_frame([r for r in long if r["parameter"] == parameter])).encode(
+            x=alt.X("value:Q", title=parameter),
+            y=alt.Y("rank:Q", **_log("rank (log, first on top)", reverse=True, domain=[0.9, deepest * 2.2])),
+            color=alt.Color("figure:N", title=None, sort=list(figures)),
+        )
+        points = base.mark_point(size=80).encode(
+            shape=alt.Shape("own:N", legend=None, scale=alt.Scale(domain=[True, False], range=["diamond", "circle"])),
+            tooltip=["figure", "value", "shown"],
+        )
+        panels.append((base.mark_line(opacity=0.5) + points + cut).properties(width=WIDE // 2 - 60, height=220))
+    return alt.concat(*panels, columns=2)
+
+
 def ranks_side_by_side(rows: Sequence[Mapping[str, Any]], before: str, after: str, deepest: int = 300) -> Any:
     """How many queries have their known item at which rank, before against after; ranks are binned by decades.
 
