@@ -52,7 +52,10 @@ def lexical_scores(run: Run) -> Measured:
         for held in combinations(DF, size)
         if (found := length(BEST_RETURNED_SCORE, [(DF[t], 1) for t in held])) and 1 <= found <= 1.7
     }
-    lengths = {"11 once": round(length(TARGET_SCORE, once), 3), "11 twice": round(length(TARGET_SCORE, twice), 3)}
+    lengths = {
+        "11 once": round(length(TARGET_SCORE, once), 3),
+        "11 twice": round(length(TARGET_SCORE, twice), 3),
+    }
 
     def score(terms: list[tuple[int, int]], at: float) -> float:
         return round(sum(term_weight(N, df, tf, at) for df, tf in terms), 2)
@@ -62,7 +65,9 @@ def lexical_scores(run: Run) -> Measured:
             "idf_sum_natural": round(sum(idf(N, d) for d in DF.values()), 2),
             "idf_sum_base_10": round(sum(log10(N / d) for d in DF.values()), 2),
             "meeting_score": score(once, lengths["11 once"]),
-            "best_returned_score": score([(DF["2026"], 1), (DF["11"], 1)], other.get("2026 + 11", 0)),
+            "best_returned_score": score(
+                [(DF["2026"], 1), (DF["11"], 1)], other.get("2026 + 11", 0)
+            ),
             "meeting_length": lengths,
             "best_returned_length": {held: round(found, 2) for held, found in other.items()},
         },
@@ -74,14 +79,21 @@ def lexical_scores(run: Run) -> Measured:
     )
 
 
-@returns("first_in_one_list", "last_rank_in_both_that_beats_it", "pairs_of_the_eighth_score", "nearest_pair")
+@returns(
+    "first_in_one_list",
+    "last_rank_in_both_that_beats_it",
+    "pairs_of_the_eighth_score",
+    "nearest_pair",
+)
 def fusion_arithmetic(run: Run) -> Measured:
     """A06: by the workbench's own fusion, which ranks in two lists beat a single first place."""
     ids = tuple(range(256))
     one = Ranking("lexical", ids, tuple(256.0 - i for i in ids))
     single = rrf()([one]).ranking.scores
     both = rrf()([one, Ranking("semantic", ids, one.scores)]).ranking.scores
-    pairs = [(a, b) for a in ids for b in ids[a:] if round(single[a] + single[b], 4) == EIGHTH_SCORE]
+    pairs = [
+        (a, b) for a in ids for b in ids[a:] if round(single[a] + single[b], 4) == EIGHTH_SCORE
+    ]
     nearest = min(pairs, key=lambda p: p[1] - p[0])
     return Measured(
         {
@@ -130,7 +142,12 @@ def time_before_and_after(run: Run) -> Measured:
     )
 
 
-@returns("points_with_any_term", "found_from_cap", "commonest_term", "bytes_at_that_cap_over_bytes_at_256")
+@returns(
+    "points_with_any_term",
+    "found_from_cap",
+    "commonest_term",
+    "bytes_at_that_cap_over_bytes_at_256",
+)
 def cap_sweep(run: Run) -> Measured:
     """A12: with which cap ADR 0005's order reaches the meeting, and the payload read at each cap."""
     at = incident(run)
@@ -172,7 +189,11 @@ def counts_share(run: Run) -> Measured:
     made = {q: len(at.search(q, "adr_0172").calls("count")) for q in (TITLE, SECOND)}
     paper = {q: round(n * COUNT_MS / 1e3 / SEARCH_SECONDS[q], 4) for q, n in made.items()}
     embedded = {}
-    for name, v in (("exact", "adr_0172"), ("approximate", "counts_approximate"), ("rarest three", "counts_rarest")):
+    for name, v in (
+        ("exact", "adr_0172"),
+        ("approximate", "counts_approximate"),
+        ("rarest three", "counts_rarest"),
+    ):
         results = [at.search(SECOND, v) for _ in range(REPEATS)]
         share = round(median(counting_seconds(r) / r.seconds for r in results), 4)
         embedded[name] = {"share": share, "rank": results[0].rank_of(at.target)}
@@ -190,7 +211,9 @@ def counts_share(run: Run) -> Measured:
     )
 
 
-@returns("found_at_this_size", "found_at_the_size_that_is_safe", "lost_for_half_from", "still_safe_to")
+@returns(
+    "found_at_this_size", "found_at_the_size_that_is_safe", "lost_for_half_from", "still_safe_to"
+)
 def size_curve(run: Run) -> Measured:
     """A23: whether the cap of 256 loses the meeting here, and from which size on, for random smaller collections."""
     from scipy.stats import hypergeom
@@ -228,7 +251,9 @@ def counting_seconds(result: Result) -> float:
 
 def place_by_id(at: Incident, terms: list[str]) -> int:
     """The meeting's place, 1-based, among the points with any term in point-id order."""
-    points = at.collection.stores.points.scroll(terms, "any", {}, at.collection.stores.catalog.n, fields=())
+    points = at.collection.stores.points.scroll(
+        terms, "any", {}, at.collection.stores.catalog.n, fields=()
+    )
     return next(place for place, p in enumerate(points, 1) if p.id == at.target)
 
 
@@ -249,7 +274,12 @@ SPARSE_SIZES = {"full": 20_000, "small": 5_000, "tiny": 5_000}
 """Memories of the replica that has sparse vectors too, by the run's size."""
 
 
-@returns("rank", "sparse_rank", {"title_kept_by": ["bm25_order", "bm25_ranking"]}, "title_lost_from_length")
+@returns(
+    "rank",
+    "sparse_rank",
+    {"title_kept_by": ["bm25_order", "bm25_ranking"]},
+    "title_lost_from_length",
+)
 def first_condition(run: Run) -> Measured:
     """A20: what BM25 in place of candidate order and third list does to the incident, and from which length on."""
     at, sparse_size = incident(run), SPARSE_SIZES[size_of(run)]
@@ -264,7 +294,10 @@ def first_condition(run: Run) -> Measured:
     return Measured(
         {
             "rank": ranks,
-            "sparse_rank": {v: sparse.search(TITLE, v).rank_of(sparse.target) for v in ("bm25_sparse", "bm25_ranking")},
+            "sparse_rank": {
+                v: sparse.search(TITLE, v).rank_of(sparse.target)
+                for v in ("bm25_sparse", "bm25_ranking")
+            },
             "title_kept_by": kept,
             "title_lost_from_length": lost,
         },
@@ -298,7 +331,15 @@ def length_sweep(at: Incident) -> list[dict[str, Any]]:
             rank = 1 + bisect_left([-s for _, s in others], -score)
             fused = fused_rank(others, rank, at.target, semantic)
             found = fused is not None and fused <= FIRST
-            rows.append({"scoring": kind, "length": length, "lexical_rank": rank, "fused_rank": fused, "found": found})
+            rows.append(
+                {
+                    "scoring": kind,
+                    "length": length,
+                    "lexical_rank": rank,
+                    "fused_rank": fused,
+                    "found": found,
+                }
+            )
     return rows
 
 
@@ -312,19 +353,28 @@ def fields_score(
 ) -> float:
     """BM25F of the same chunk: its title keeps its own length while the content grows."""
     held = catalog.sql(
-        "SELECT term, either_df FROM dict WHERE term IN (SELECT unnest($t::VARCHAR[]))", {"t": list(tf)}
+        "SELECT term, either_df FROM dict WHERE term IN (SELECT unnest($t::VARCHAR[]))",
+        {"t": list(tf)},
     )
     df, total = dict(held.rows()), 0.0
     for term, n in tf.items():
-        weighed = n / (1 - B + B * length) + title_weight * title_tf.get(term, 0) / (1 - B + B * title_length)
+        weighed = n / (1 - B + B * length) + title_weight * title_tf.get(term, 0) / (
+            1 - B + B * title_length
+        )
         total += idf(catalog.n, df[term]) * weighed * (K1 + 1) / (weighed + K1)
     return total
 
 
-def fused_rank(others: list[tuple[PointId, float]], rank: int, target: PointId, semantic: Ranking) -> int | None:
+def fused_rank(
+    others: list[tuple[PointId, float]], rank: int, target: PointId, semantic: Ranking
+) -> int | None:
     """The target's rank by RRF of the semantic list and a lexical list that has it at `rank`."""
     lexical = others[:SEMANTIC_LIMIT]
     if rank <= SEMANTIC_LIMIT:
         score = others[rank - 1][1] if rank <= len(others) else 0.0
         lexical = [*others[: rank - 1], (target, score), *others[rank - 1 : SEMANTIC_LIMIT - 1]]
-    return rrf()([Ranking("lexical", *map(tuple, zip(*lexical, strict=True))), semantic]).ranking.ranks().get(target)
+    return (
+        rrf()([Ranking("lexical", *map(tuple, zip(*lexical, strict=True))), semantic])
+        .ranking.ranks()
+        .get(target)
+    )

@@ -88,14 +88,25 @@ def semantic_absence(run: Run) -> Measured:
     chunk = at.of([at.target])[0]
     cut = stores.embedder.truncated([chunk.text])
     return Measured(
-        {"in_semantic_256": list_ranks(at, TITLE, "two_lists")["semantic"] is not None, "true": ranks},
+        {
+            "in_semantic_256": list_ranks(at, TITLE, "two_lists")["semantic"] is not None,
+            "true": ranks,
+        },
         at.where,
         f"The target's first chunk has {len(chunk.text):,} characters; the model reads "
         f"{'a part of it' if cut else 'it whole'}.",
     )
 
 
-@returns("rank", "rank_here", "lexical_rank", "score", "eighth_score", "over_seeds", "over_fitted_parameters")
+@returns(
+    "rank",
+    "rank_here",
+    "lexical_rank",
+    "score",
+    "eighth_score",
+    "over_seeds",
+    "over_fitted_parameters",
+)
 def two_lists_rank(run: Run) -> Measured:
     """A05: with the candidates fixed and two lists the meeting is found outside the first eight.
 
@@ -168,7 +179,11 @@ def second_query(run: Run) -> Measured:
     at = incident(run)
     before, after = (at.search(SECOND, v, limit=DEEP) for v in ("adr_0005", "adr_0172"))
     text = at.queries[SECOND].text
-    spellings = (text, text.translate(str.maketrans("șțȘȚ", "şţŞŢ")), text.replace("ședință", "sedinta"))
+    spellings = (
+        text,
+        text.translate(str.maketrans("șțȘȚ", "şţŞŢ")),
+        text.replace("ședință", "sedinta"),
+    )
     # The vectors of other spellings differ; the terms, and so the lexical list, must not.
     lexical = {at.search(Query(t, mode="lexical"), "adr_0172").fused.ids for t in spellings}
     rank_before = before.rank_of(at.target)
@@ -191,7 +206,10 @@ def second_query(run: Run) -> Measured:
 _CALLS = ["scrolls", "counts", "payload_bytes", "all_terms_scrolls", "as_the_rule_says"]
 
 
-@returns({f"{n}": _CALLS for n in ("1 term", "2 terms", "5 terms", "5 terms, its project")}, "one_term_bytes")
+@returns(
+    {f"{n}": _CALLS for n in ("1 term", "2 terms", "5 terms", "5 terms, its project")},
+    "one_term_bytes",
+)
 def engine_calls(run: Run) -> Measured:
     """A10: scrolls, counts and payload bytes of a hybrid search, before and after, and what the rule asks for."""
     at = incident(run)
@@ -210,7 +228,9 @@ def engine_calls(run: Run) -> Measured:
             "scrolls": [len(before.calls("scroll")), len(scrolls)],
             "counts": [len(before.calls("count")), len(after.calls("count"))],
             "payload_bytes": [sum(s.bytes for s in r.calls("scroll")) for r in (before, after)],
-            "all_terms_scrolls": sum(s.note.startswith("all of") for s in scrolls if "1 terms" not in s.note),
+            "all_terms_scrolls": sum(
+                s.note.startswith("all of") for s in scrolls if "1 terms" not in s.note
+            ),
             "as_the_rule_says": len(scrolls) == scrolls_by_the_rule(at, query),
         }
     first, last = value["1 term"]["payload_bytes"]
@@ -249,7 +269,9 @@ def storage_and_fusion_test(run: Run) -> Measured:
     """A17: the record's two tests, run on both variants: they fail before and pass after."""
     at = incident(run, "adr-0172-small")
     cap = at.spec.limits.lexical
-    before, after = (at.search(TITLE, variant(v, cap=cap), limit=FIRST) for v in ("adr_0005", "adr_0172"))
+    before, after = (
+        at.search(TITLE, variant(v, cap=cap), limit=FIRST) for v in ("adr_0005", "adr_0172")
+    )
     read = after.evidence["lexical"]
     found = {r.origin[i] for r in (read,) for i, p in enumerate(r.points) if p.id == at.target}
     title, source = at.queries[TITLE].text, at.spec.target.source
@@ -292,13 +314,17 @@ def fusion_test() -> dict[str, Any]:
     }
 
 
-@returns("target_among_candidates", "more_hold_every_term_than_the_cap", "candidates_hold_every_term")
+@returns(
+    "target_among_candidates", "more_hold_every_term_than_the_cap", "candidates_hold_every_term"
+)
 def all_common(run: Run) -> Measured:
     """A18: more points hold every term than the cap reads, and the meeting is last among them: it is lost."""
     at = incident(run, "adr-0172-all-common")
     result = at.search(TITLE, variant("adr_0172", cap=at.spec.limits.lexical), limit=DEEP)
     candidates, points = result.evidence["lexical"], at.collection.stores.points
-    every = [p.id for p in points.scroll(result.evidence["terms"], "all", {}, len_of(at), fields=())]
+    every = [
+        p.id for p in points.scroll(result.evidence["terms"], "all", {}, len_of(at), fields=())
+    ]
     return Measured(
         {
             "target_among_candidates": at.target in candidates.ids,
@@ -312,7 +338,11 @@ def all_common(run: Run) -> Measured:
     )
 
 
-@returns("rankings_equal", {"rows_in_third_list": ["one term", "two terms", "other case"]}, "in_lexical_order")
+@returns(
+    "rankings_equal",
+    {"rows_in_third_list": ["one term", "two terms", "other case"]},
+    "in_lexical_order",
+)
 def single_term(run: Run) -> Measured:
     """A19: a query of one term has no third list, so two lists and three give the same ranking."""
     at = incident(run)
@@ -323,7 +353,8 @@ def single_term(run: Run) -> Measured:
     return Measured(
         {
             "rankings_equal": all(
-                r.fused == at.search(Query(t), "two_lists").fused for t, r in zip(terms, one, strict=True)
+                r.fused == at.search(Query(t), "two_lists").fused
+                for t, r in zip(terms, one, strict=True)
             ),
             "rows_in_third_list": {
                 "one term": sum(len(listed(r, "verbatim")) for r in one),
@@ -362,15 +393,23 @@ def meaning_kept(run: Run) -> Measured:
         points = at.collection.stores.points
         checks |= {
             f"{name}: semantic mode": semantic[0].fused == semantic[1].fused,
-            f"{name}: lexical scores": all(scores[0][i] == scores[1][i] for i in scores[0].keys() & scores[1]),
-            f"{name}: filters": all(admitted(at, r, filters) for r in (*semantic, *lexical, *hybrid)),
+            f"{name}: lexical scores": all(
+                scores[0][i] == scores[1][i] for i in scores[0].keys() & scores[1]
+            ),
+            f"{name}: filters": all(
+                admitted(at, r, filters) for r in (*semantic, *lexical, *hybrid)
+            ),
             f"{name}: match types": all(match_types_hold(r) for r in hybrid),
             f"{name}: scores of the page": all(scores_are_sums(r) for r in hybrid),
-            f"{name}: counts": all(n == points.count([t], "all", filters) for t, n in counts.items()),
+            f"{name}: counts": all(
+                n == points.count([t], "all", filters) for t, n in counts.items()
+            ),
         }
     held = len(listed(at.search(TITLE, "adr_0172"), "verbatim"))
     checks["the title has a third list"] = held > 0
-    return Measured({"differ": [n for n, ok in checks.items() if not ok], "checked": len(checks)}, at.where)
+    return Measured(
+        {"differ": [n for n, ok in checks.items() if not ok], "checked": len(checks)}, at.where
+    )
 
 
 def admitted(at: Incident, result: Result, filters: Mapping[str, Any]) -> bool:
@@ -384,14 +423,18 @@ def admitted(at: Incident, result: Result, filters: Mapping[str, Any]) -> bool:
 def match_types_hold(result: Result) -> bool:
     """True if the match types of each hit are its membership in the two channels."""
     members = {r.name: set(r.ids) for r in result.lists}
-    return all(h.match == tuple(n for n in ("lexical", "semantic") if h.id in members[n]) for h in result.hits)
+    return all(
+        h.match == tuple(n for n in ("lexical", "semantic") if h.id in members[n])
+        for h in result.hits
+    )
 
 
 def scores_are_sums(result: Result) -> bool:
     """True if each exposed score is 1 / (60 + rank) summed over the lists that hold the row."""
     ranks = [r.ranks() for r in result.lists]
     return all(
-        abs(h.score - sum(1 / (60 + r[h.id]) for r in ranks if h.id in r)) < 1e-12 for h in result.hits
+        abs(h.score - sum(1 / (60 + r[h.id]) for r in ranks if h.id in r)) < 1e-12
+        for h in result.hits
     )
 
 
@@ -448,10 +491,17 @@ def ranks_over_seeds(run: Run) -> list[dict[str, Any]]:
 
 def seed_range(run: Run, query: str, name: str) -> dict[str, Any]:
     """The lowest and highest rank of the target over the seeds; `absent` counts those without one."""
-    ranks = [r["rank"] for r in ranks_over_seeds(run) if (r["query"], r["variant"]) == (query, name)]
+    ranks = [
+        r["rank"] for r in ranks_over_seeds(run) if (r["query"], r["variant"]) == (query, name)
+    ]
     found = [r for r in ranks if r is not None]
     spread = [min(found), max(found)] if found else None
-    return {"seeds": len(ranks), "memories": SMALL, "ranks": spread, "absent": len(ranks) - len(found)}
+    return {
+        "seeds": len(ranks),
+        "memories": SMALL,
+        "ranks": spread,
+        "absent": len(ranks) - len(found),
+    }
 
 
 def over_fitted(run: Run) -> list[dict[str, Any]]:
@@ -472,10 +522,15 @@ def over_fitted(run: Run) -> list[dict[str, Any]]:
 
 def figures(at: Incident) -> dict[str, int | None]:
     """What was fitted, of one replica: ranks of A04, A05, A07 to A09, and the place that A02 depends on."""
-    before, two, three = (at.search(TITLE, v, limit=DEEP) for v in ("adr_0005", "two_lists", "adr_0172"))
+    before, two, three = (
+        at.search(TITLE, v, limit=DEEP) for v in ("adr_0005", "two_lists", "adr_0172")
+    )
     terms = at.collection.stores.tokenizer.query_terms(at.queries[TITLE].text)
     points = at.collection.stores.points.scroll(terms, "any", {}, len_of(at), fields=())
-    ranks = [r.rank_of(at.target) for r in (before, two, three, at.search(SECOND, "adr_0172", limit=DEEP))]
+    ranks = [
+        r.rank_of(at.target)
+        for r in (before, two, three, at.search(SECOND, "adr_0172", limit=DEEP))
+    ]
     semantic = listed(two, "semantic").ranks().get(at.target)
     place = next((n for n, p in enumerate(points, 1) if p.id == at.target), None)
     return dict(zip(FIGURES, [*ranks, semantic, place], strict=True))
@@ -488,12 +543,20 @@ def varied(run: Run, parameter: str, value: float) -> Incident:
     if parameter.startswith("length"):
         options = {"target_averages": value}
     elif parameter.startswith("place"):
-        text = re.sub(r"(?m)^position = (\d+)$", lambda m: f"position = {round(int(m[1]) * value)}", text)
+        text = re.sub(
+            r"(?m)^position = (\d+)$", lambda m: f"position = {round(int(m[1]) * value)}", text
+        )
     else:
         group = next(g for start, g in GROUPS.items() if parameter.startswith(start))
         rows = re.compile(rf'(name = "{group}"\nrows = )(\d+)(\nleast = )(\d+)')
-        text = rows.sub(lambda m: f"{m[1]}{round(int(m[2]) * value)}{m[3]}{round(int(m[4]) * value)}", text)
-    path = home() / "made" / f"adr-0172-{parameter[:12].strip().replace(' ', '-')}-{round(value * 100)}.toml"
+        text = rows.sub(
+            lambda m: f"{m[1]}{round(int(m[2]) * value)}{m[3]}{round(int(m[4]) * value)}", text
+        )
+    path = (
+        home()
+        / "made"
+        / f"adr-0172-{parameter[:12].strip().replace(' ', '-')}-{round(value * 100)}.toml"
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return incident(run, str(path), size=SMALL, **options)
@@ -506,7 +569,9 @@ def composed_fidelity(run: Run) -> list[dict[str, Any]]:
     """
     rows = fidelity_rows("this replica", fidelity(incident(run).collection, seed=run.seed))
     if full_size(run):
-        composed, exact = (incident(run, size=EXACT_SIZE, **more) for more in ({}, {"vectors": "exact"}))
+        composed, exact = (
+            incident(run, size=EXACT_SIZE, **more) for more in ({}, {"vectors": "exact"})
+        )
         found = fidelity(composed.collection, exact=exact.collection, seed=run.seed)
         rows += fidelity_rows(f"{EXACT_SIZE:,} memories, all embedded", found)
     return rows

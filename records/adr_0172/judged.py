@@ -26,9 +26,18 @@ TITLES_METRIC, QUESTIONS_METRIC = "Success@1", "nDCG@10"
 
 METRICS = ("nDCG@10", "R@100", "RR", "Success@1", "Success@8")
 ALTERNATIVES = (
-    "adr_0005", "adr_0172", "two_lists", "third_list_all_terms", "verbatim_outright", "verbatim_weighted",
-    "verbatim_titles", "bm25_order", "bm25_ranking", "bm25_engine", "bm25_fields",
-)  # fmt: skip
+    "adr_0005",
+    "adr_0172",
+    "two_lists",
+    "third_list_all_terms",
+    "verbatim_outright",
+    "verbatim_weighted",
+    "verbatim_titles",
+    "bm25_order",
+    "bm25_ranking",
+    "bm25_engine",
+    "bm25_fields",
+)
 QUERIES = {"full": 400, "small": 60, "tiny": 30}
 """Queries asked of each set, chosen by hash, by the run's size: 400 resolve about two points of success@8."""
 
@@ -42,17 +51,24 @@ def with_single_lists() -> list[Variant]:
     """Every alternative, and each single list of ADR 0172 as a variant of its own."""
     base = variant("adr_0172")
     lone = [
-        base.replace(name=f"{name} list alone", fusion=single(name=name), derived=(), source="one list",
-                     **{other: None for other in ("lexical", "semantic") if other != name})
+        base.replace(
+            name=f"{name} list alone",
+            fusion=single(name=name),
+            derived=(),
+            source="one list",
+            **{other: None for other in ("lexical", "semantic") if other != name},
+        )
         for name in ("lexical", "semantic")
-    ]  # fmt: skip
+    ]
     return [*map(variant, ALTERNATIVES), *lone]
 
 
 class Trial:
     """A judged query set run through every alternative: rankings, costs and the comparison against ADR 0172."""
 
-    def __init__(self, name: str, collection: Collection, judged_set: Judged, ran: VariantRuns, seed: int) -> None:
+    def __init__(
+        self, name: str, collection: Collection, judged_set: Judged, ran: VariantRuns, seed: int
+    ) -> None:
         self.name, self.collection, self.judged, self.ran = name, collection, judged_set, ran
         others = [v for v in ran.runs if v not in ("adr_0005", "adr_0172")]
         pairs = [("adr_0005", "adr_0172"), *(("adr_0172", v) for v in others)]
@@ -60,7 +76,9 @@ class Trial:
 
     def differ(self, a: str, b: str, first: int = 8) -> int:
         """How many queries have another first page."""
-        return sum(self.ran.runs[a][q][:first] != self.ran.runs[b][q][:first] for q in self.judged.ids)
+        return sum(
+            self.ran.runs[a][q][:first] != self.ran.runs[b][q][:first] for q in self.judged.ids
+        )
 
 
 def question_trials(run: Run) -> tuple[dict[str, Trial], list[str]]:
@@ -90,7 +108,11 @@ def title_trials(run: Run) -> tuple[dict[str, Trial], list[str]]:
             if isinstance(collection, str):
                 absent.append(collection)
             else:
-                items = known_items.titles(known_items.chunks_of(collection.stores.catalog), limit=_limit(run), seed=run.seed)
+                items = known_items.titles(
+                    known_items.chunks_of(collection.stores.catalog),
+                    limit=_limit(run),
+                    seed=run.seed,
+                )
                 trials[name] = _trial(run, name, collection, items.judged())
         return trials, absent
 
@@ -99,7 +121,9 @@ def title_trials(run: Run) -> tuple[dict[str, Trial], list[str]]:
 
 def chosen(run: Run, queries: Sequence[JudgedQuery]) -> list[JudgedQuery]:
     """At most the run's number of queries, those with the smallest hash of seed and id, in their own order."""
-    kept = set(sorted((q.id for q in queries), key=lambda i: content_hash(run.seed, i))[: _limit(run)])
+    kept = set(
+        sorted((q.id for q in queries), key=lambda i: content_hash(run.seed, i))[: _limit(run)]
+    )
     return [q for q in queries if q.id in kept]
 
 
@@ -108,7 +132,13 @@ def _limit(run: Run) -> int:
 
 
 def _trial(run: Run, name: str, collection: Collection, judged_set: Judged) -> Trial:
-    return Trial(name, collection, judged_set, run_variants(collection, judged_set.queries, with_single_lists()), run.seed)
+    return Trial(
+        name,
+        collection,
+        judged_set,
+        run_variants(collection, judged_set.queries, with_single_lists()),
+        run.seed,
+    )
 
 
 @returns("reorders_ordinary_questions", "reorders_titles", "first_pages_that_differ_from_two_lists")
@@ -135,7 +165,9 @@ def verbatim_first_outright(run: Run) -> Measured:
             "best_other_answer_on_the_first_page": ranks["verbatim_outright"] <= FIRST,
             "rank_of_the_best_other_answer": ranks,
             "verbatim_rows": rows,
-            "first_pages_that_differ_from_two_lists": pages.value["first_pages_that_differ_from_two_lists"],
+            "first_pages_that_differ_from_two_lists": pages.value[
+                "first_pages_that_differ_from_two_lists"
+            ],
         },
         f"{at.where}; {pages.where}",
         f"The phrase is “{PHRASE}”; the best other answer is the nearest chunk without it. {pages.note}",
@@ -163,7 +195,9 @@ def verbatim_queries(run: Run) -> Measured:
     for name, trial in trials.items():
         held = standing_verbatim(trial.collection, {q.id: q.text for q in trial.judged.queries})
         runs = trial.ran.runs
-        equal += [runs["adr_0172"][q] == runs["two_lists"][q] for q in trial.judged.ids if not held[q]]
+        equal += [
+            runs["adr_0172"][q] == runs["two_lists"][q] for q in trial.judged.ids if not held[q]
+        ]
         counted[name] = {"queries": len(held), "verbatim": sum(held.values())}
     return Measured(
         {
@@ -182,15 +216,25 @@ def benchmark_effect(run: Run) -> Measured:
     trials, absent = question_trials(run)
     if not trials:
         return Measured(None, "judged collections", "; ".join(absent), NOT_MEASURABLE)
-    rows = {n: t.comparison.pair("adr_0005", "adr_0172", QUESTIONS_METRIC) for n, t in trials.items()}
+    rows = {
+        n: t.comparison.pair("adr_0005", "adr_0172", QUESTIONS_METRIC) for n, t in trials.items()
+    }
     uncut = [n for n, t in trials.items() if t.collection.stores.catalog.n <= CANDIDATE_CAP]
-    said = [f"{n}: {t.comparison.sentence('adr_0005', 'adr_0172', m)}." for n, t in trials.items() for m in METRICS[:3]]
+    said = [
+        f"{n}: {t.comparison.sentence('adr_0005', 'adr_0172', m)}."
+        for n, t in trials.items()
+        for m in METRICS[:3]
+    ]
     if uncut:
-        said.append(f"No cap of {CANDIDATE_CAP} can cut in {', '.join(uncut)}: it has no more chunks.")
+        said.append(
+            f"No cap of {CANDIDATE_CAP} can cut in {', '.join(uncut)}: it has no more chunks."
+        )
     lows = [r["low"] if r["low"] is not None else r["difference"] for r in rows.values()]
     value = {
         "lowest_end_of_the_intervals": round(min(lows), 4),
-        "by_collection": {n: {k: round(r[k], 4) for k in ("value_a", "value_b")} for n, r in rows.items()},
+        "by_collection": {
+            n: {k: round(r[k], 4) for k in ("value_a", "value_b")} for n, r in rows.items()
+        },
     }
     return Measured(value, where(trials), " ".join([*said, *absent]))
 
@@ -211,7 +255,9 @@ def pushed_out(run: Run) -> Measured:
     ranks = {text: common_phrase(at, text)[0] for text in (PHRASE, f"who changed the {PHRASE}")}
     two, three = (ranks[PHRASE][v] for v in ("two_lists", "adr_0172"))
     value: dict[str, Any] = {
-        "common_phrase_pushes_out": any(r["two_lists"] <= FIRST < r["adr_0172"] for r in ranks.values()),
+        "common_phrase_pushes_out": any(
+            r["two_lists"] <= FIRST < r["adr_0172"] for r in ranks.values()
+        ),
         "rank_of_the_best_other_answer": {
             text: {v: r[v] for v in ("two_lists", "adr_0172")} for text, r in ranks.items()
         },
@@ -221,11 +267,15 @@ def pushed_out(run: Run) -> Measured:
     trials, absent = question_trials(run)
     if isinstance(planted, str) or not trials:
         return Measured(value, at.where, " ".join([note, *absent]), NOT_MEASURABLE)
-    compared = {n: t.comparison.pair("adr_0172", "two_lists", "Success@8") for n, t in trials.items()}
+    compared = {
+        n: t.comparison.pair("adr_0172", "two_lists", "Success@8") for n, t in trials.items()
+    }
     without, with_list = planted["weight 0"], planted["weight 1"]
     value |= {
         "planted_questions_push_out": with_list["Success@8"] < without["Success@8"],
-        "real_questions_push_out": any(r["low"] is not None and r["low"] > 0 for r in compared.values()),
+        "real_questions_push_out": any(
+            r["low"] is not None and r["low"] > 0 for r in compared.values()
+        ),
         "planted_by_weight": planted,
     }
     note += (
@@ -264,14 +314,28 @@ def planted_worst_case(run: Run) -> dict[str, Any] | str:
     planted = [asked[q] for _, q in sorted(by_document.items())]
     path = home() / "made" / "planted-questions.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
-    rows = [{"id": c.entity_id, "title": c.title, "text": c.text} for c in known_items.chunks_of(catalog)()]
-    rows += [{"id": f"chat-{q.id}", "title": "", "text": f"Chat, unanswered: {q.text} Nobody knew, asked again next week."} for q in planted]
+    rows = [
+        {"id": c.entity_id, "title": c.title, "text": c.text}
+        for c in known_items.chunks_of(catalog)()
+    ]
+    rows += [
+        {
+            "id": f"chat-{q.id}",
+            "title": "",
+            "text": f"Chat, unanswered: {q.text} Nobody knew, asked again next week.",
+        }
+        for q in planted
+    ]
     path.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
     collection = loaded(run, "planted-questions", str(path))
-    judged_set = judge(planted, [r for r in catalog.qrels() if r.query_id in {q.id for q in planted}])
+    judged_set = judge(
+        planted, [r for r in catalog.qrels() if r.query_id in {q.id for q in planted}]
+    )
     swept = [variant("verbatim_weighted", weight=w).replace(name=f"weight {w:g}") for w in WEIGHTS]
     ran = run_variants(collection, planted, [*swept, "verbatim_titles", "verbatim_outright"])
-    compared = compare(ran.runs, judged_set, ("Success@1", "Success@8", "RR"), seed=run.seed, pairs=[])
+    compared = compare(
+        ran.runs, judged_set, ("Success@1", "Success@8", "RR"), seed=run.seed, pairs=[]
+    )
     table: dict[str, dict[str, float]] = {}
     for row in compared.per_variant.to_dicts():
         table.setdefault(row["variant"], {})[row["metric"]] = round(row["value"], 4)
@@ -282,7 +346,9 @@ def alternative(run: Run, name: str) -> Measured:
     """What an alternative does to first pages of questions and titles, and its difference from ADR 0172."""
     questions, absent = question_trials(run)
     titles, absent_titles = title_trials(run)
-    sets = [(n, t, QUESTIONS_METRIC) for n, t in questions.items()] + [(n, t, TITLES_METRIC) for n, t in titles.items()]
+    sets = [(n, t, QUESTIONS_METRIC) for n, t in questions.items()] + [
+        (n, t, TITLES_METRIC) for n, t in titles.items()
+    ]
     differ = {n: t.differ("two_lists", name) for n, t, _ in sets}
     value: dict[str, Any] = {
         "reorders_titles": any(differ[n] for n in titles),
@@ -305,5 +371,7 @@ def pages_text(differ: Mapping[str, tuple[int, int]]) -> str:
 
 
 def where(trials: Mapping[str, Trial]) -> str:
-    return "; ".join(f"{n}, {len(t.judged.ids)} queries, {t.collection.stores.catalog.n:,} chunks" for n, t in trials.items())
-
+    return "; ".join(
+        f"{n}, {len(t.judged.ids)} queries, {t.collection.stores.catalog.n:,} chunks"
+        for n, t in trials.items()
+    )

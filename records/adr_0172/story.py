@@ -7,7 +7,13 @@ from typing import Any
 
 from records.adr_0172 import incident as measures
 from records.adr_0172.costs import LENGTHS
-from records.adr_0172.judged import QUESTIONS_METRIC, TITLES_METRIC, Trial, question_trials, title_trials
+from records.adr_0172.judged import (
+    QUESTIONS_METRIC,
+    TITLES_METRIC,
+    Trial,
+    question_trials,
+    title_trials,
+)
 from records.subjects import incident
 from workbench.analysis.run import Run
 from workbench.registry import lookup
@@ -25,7 +31,11 @@ NAMED = {
     "bm25_fields": "BM25 over title and content",
 }
 PARTIAL = ("cap_n", "all_terms_by_id", "all_terms_commonest", "rarest_without_all_terms")
-COSTS, INCIDENT, CHANCE = "What it costs, and what would undo it", "The incident", "Chance, and what was fitted"
+COSTS, INCIDENT, CHANCE = (
+    "What it costs, and what would undo it",
+    "The incident",
+    "Chance, and what was fitted",
+)
 
 # ---- In a minute ----
 
@@ -49,7 +59,10 @@ def find(run: Run) -> None:
         if trials:
             changed = "; ".join(change(t, "adr_0005", "adr_0172", metric) for t in trials.values())
             text = compared_text(against(trials, metric, 1), against(trials, metric, -1))
-            run.finding(f"**{kind}.** From ADR 0005 to ADR 0172 {metric} goes {changed}. {text}", ["A13", "A14", "A16"])
+            run.finding(
+                f"**{kind}.** From ADR 0005 to ADR 0172 {metric} goes {changed}. {text}",
+                ["A13", "A14", "A16"],
+            )
     bm25, share, pushed = (run.row(c).measured for c in ("A20", "A21", "A22"))
     lost, ranks = bm25["title_lost_from_length"]["plain"], bm25["rank"]
     run.finding(
@@ -65,14 +78,22 @@ def compared_text(better: str, worse: str) -> str:
     """What the alternatives do, as `against` lists them, in whole sentences."""
     if not (better or worse):
         return "No alternative differs from ADR 0172: every 95 % interval includes 0."
-    said = [f"{word} than ADR 0172 is {found}" for word, found in (("Better", better), ("Worse", worse)) if found]
+    said = [
+        f"{word} than ADR 0172 is {found}"
+        for word, found in (("Better", better), ("Worse", worse))
+        if found
+    ]
     none = "" if better else "No alternative is better than ADR 0172. "
     return f"{none}{'. '.join(said)}. The 95 % interval of every other alternative includes 0."
 
 
 def pushed_text(pushed: Mapping[str, Any]) -> str:
     """The third condition: on a common phrase, on questions planted to be its worst case, on real questions."""
-    names = {"common_phrase": "a common phrase", "planted_questions": "planted questions", "real_questions": "real questions"}
+    names = {
+        "common_phrase": "a common phrase",
+        "planted_questions": "planted questions",
+        "real_questions": "real questions",
+    }
     said: dict[bool, list[str]] = {True: [], False: []}
     for key, name in names.items():
         found = pushed.get(f"{key}_pushes_out", pushed.get(f"{key}_push_out"))
@@ -120,7 +141,10 @@ def tell_incident(run: Run) -> None:
     """Where the meeting ranks by variant, which rows rank above it and by which lists."""
     import polars as pl
 
-    at, shown = incident(run), ("adr_0005", *PARTIAL, "adr_0172", *(v for v in NAMED if "weighted" not in v))
+    at, shown = (
+        incident(run),
+        ("adr_0005", *PARTIAL, "adr_0172", *(v for v in NAMED if "weighted" not in v)),
+    )
     for query, claims in ((measures.TITLE, ["A05", "A07", "A08"]), (measures.SECOND, ["A09"])):
         ranks = {v: at.search(query, v).rank_of(at.target) for v in shown}
         caption = f"The meeting's rank for “{at.queries[query].text}”, by variant."
@@ -133,7 +157,12 @@ def tell_incident(run: Run) -> None:
     if rows := run.data.get("A05"):
         first = measures.per_list_ranks(at, at.search("title", "two_lists"), 50)
         caption = f"The first 50 rows with two lists: {len(rows)} rank above the meeting, which is in one list only."
-        run.chart("lists-two", rank_charts.per_list_ranks(first, ("lexical", "semantic")), caption, claims=["A05"])
+        run.chart(
+            "lists-two",
+            rank_charts.per_list_ranks(first, ("lexical", "semantic")),
+            caption,
+            claims=["A05"],
+        )
 
 
 def tell_spread(run: Run) -> None:
@@ -165,9 +194,18 @@ def tell_spread(run: Run) -> None:
         "marked by a diamond. An absent figure is drawn at the end.",
         claims=["A02", "A04", "A05", "A08", "A09"],
     )
-    run.table("fitted-ranks", pl.DataFrame(fitted, infer_schema_length=None), "The same figures as a table.")
+    run.table(
+        "fitted-ranks",
+        pl.DataFrame(fitted, infer_schema_length=None),
+        "The same figures as a table.",
+    )
     caption = "Filler vectors are composed from real embeddings of their parts; all others are embedded whole."
-    run.table("fidelity", pl.DataFrame(measures.composed_fidelity(run), infer_schema_length=None), caption, claims=["A04"])
+    run.table(
+        "fidelity",
+        pl.DataFrame(measures.composed_fidelity(run), infer_schema_length=None),
+        caption,
+        claims=["A04"],
+    )
 
 
 def tell_costs(run: Run) -> None:
@@ -177,8 +215,15 @@ def tell_costs(run: Run) -> None:
         caption = "ADR 0005's order with larger caps: what is read, and whether the meeting is."
         run.chart("cap", charts.cap_against_payload(rows), caption, COSTS, ["A12"])
     if position := run.data.get("A18"):
-        caption = "Every term common: the points that hold all of them, in the order that the cap cuts."
-        run.chart("all-common", charts.position_against_cap(**position, label="the meeting"), caption, claims=["A18"])
+        caption = (
+            "Every term common: the points that hold all of them, in the order that the cap cuts."
+        )
+        run.chart(
+            "all-common",
+            charts.position_against_cap(**position, label="the meeting"),
+            caption,
+            claims=["A18"],
+        )
     if rows := run.data.get("A23"):
         caption = "Random smaller collections with the meeting in them: the chance that a cap of 256 reads it."
         run.chart("size", charts.chance_by_size(rows, measures.len_of(at)), caption, claims=["A23"])
@@ -195,21 +240,39 @@ def tell_judged(run: Run, variants: list[str]) -> None:
     titles, section = title_trials(run)[0], "Titles and questions"
     before, after = variants[:2]
     for name, trial in titles.items():
-        rows = [{"before": rank(trial, before, q), "after": rank(trial, after, q)} for q in trial.judged.ids]
+        rows = [
+            {"before": rank(trial, before, q), "after": rank(trial, after, q)}
+            for q in trial.judged.ids
+        ]
         caption = f"Every title as a query in {name} ({len(rows)} titles): its document's rank before and after."
-        run.chart(f"titles-{name}", rank_charts.ranks_side_by_side(rows, before, after), caption, section, ["A16"])
+        run.chart(
+            f"titles-{name}",
+            rank_charts.ranks_side_by_side(rows, before, after),
+            caption,
+            section,
+            ["A16"],
+        )
     questions, absent = question_trials(run)
     for metric, trials, claims in (
         (QUESTIONS_METRIC, questions, ["A13", "A14", "A16", "A22"]),
         (TITLES_METRIC, titles, ["A13", "A14", "A20"]),
     ):
-        others = [(t, v) for t in trials.values() for v in t.ran.runs if v not in ("adr_0005", "adr_0172")]
+        others = [
+            (t, v) for t in trials.values() for v in t.ran.runs if v not in ("adr_0005", "adr_0172")
+        ]
         if rows := [r for t, v in others if (r := difference(t, v, metric))["low"] is not None]:
             kind = "ordinary questions" if trials is questions else "titles"
             caption = f"Each alternative minus ADR 0172, {metric}, {kind}."
-            run.chart(f"differences-{metric.split('@')[0].lower()}", rank_charts.differences(rows, metric), caption, claims=claims)
+            run.chart(
+                f"differences-{metric.split('@')[0].lower()}",
+                rank_charts.differences(rows, metric),
+                caption,
+                claims=claims,
+            )
     for trial in (*titles.values(), *questions.values()):
-        caption = f"{trial.name}: {len(trial.judged.ids)} queries, every variant and each list alone."
+        caption = (
+            f"{trial.name}: {len(trial.judged.ids)} queries, every variant and each list alone."
+        )
         run.table(f"metrics-{trial.name}", metrics_table(trial), caption)
     for reason in absent:
         run.story(f"Not measured: {reason}.")
@@ -220,10 +283,14 @@ def metrics_table(trial: Trial) -> Any:
     import polars as pl
 
     metrics = trial.comparison.per_variant.pivot(on="metric", index="variant", values="value")
-    costs = pl.DataFrame(list(trial.ran.costs)).select("variant", "p50_ms", "p95_ms", "calls", "payload_bytes")
+    costs = pl.DataFrame(list(trial.ran.costs)).select(
+        "variant", "p50_ms", "p95_ms", "calls", "payload_bytes"
+    )
     whole = pl.col("payload_bytes").round(0).cast(pl.Int64)
     costs = costs.with_columns(pl.exclude("variant", "payload_bytes").round(1), whole)
-    return metrics.with_columns(pl.exclude("variant").round(4)).join(costs, on="variant", maintain_order="left")
+    return metrics.with_columns(pl.exclude("variant").round(4)).join(
+        costs, on="variant", maintain_order="left"
+    )
 
 
 def rank(trial: Trial, variant: str, query: str) -> int | None:
@@ -234,7 +301,9 @@ def rank(trial: Trial, variant: str, query: str) -> int | None:
 def difference(trial: Trial, variant: str, metric: str) -> dict[str, Any]:
     row = trial.comparison.pair("adr_0172", variant, metric)
     said = trial.comparison.sentence("adr_0172", variant, metric)
-    return {"set": trial.name, "variant": variant, "sentence": said} | {k: row[k] for k in ("difference", "low", "high")}
+    return {"set": trial.name, "variant": variant, "sentence": said} | {
+        k: row[k] for k in ("difference", "low", "high")
+    }
 
 
 def tell_own(run: Run, queries: list[str], limit: int, variants: list[str]) -> None:
@@ -249,7 +318,10 @@ def tell_own(run: Run, queries: list[str], limit: int, variants: list[str]) -> N
         memo: dict[Any, Any] = {}
         pages = {v: collection.search(text, v, limit=limit, memo=memo).hits for v in variants}
         rows = [
-            {"rank": n, **{v: label(hits[n - 1]) if n <= len(hits) else "" for v, hits in pages.items()}}
+            {
+                "rank": n,
+                **{v: label(hits[n - 1]) if n <= len(hits) else "" for v, hits in pages.items()},
+            }
             for n in range(1, limit + 1)
         ]
         caption = f"“{text}” in {name}: the first {limit} of each variant."

@@ -73,6 +73,25 @@ def test_a_duration_is_told_and_never_gates(project):
     assert found.exit_code == 0 and "a duration, differs: written 2.1, measured 1.3" in found.stdout
 
 
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("<!-- claim:M04.ms -->2.1", 0), ("<!-- claim:M04.ratio -->1.9", 1), ("<!-- claim:M04.calls -->8", 1),
+        ("<!-- claim:M04@verdict -->HOLDS", 1), ("<!-- claim:M04.ratio within 60 % -->1.9", 0),
+        ("<!-- claim:M04.calls -->7 <!-- claim:M04@verdict -->DIFFERS <!-- claim:M04.ms -->9", 0),
+        ("<!-- claim:M05 -->9", 0), ("<!-- claim:M04.cals -->7", 2),
+    ],
+)  # fmt: skip
+def test_of_a_timed_row_only_a_duration_may_be_wrong(project, text, code):
+    measured = {"ms": 1.5, "ratio": 1.2, "calls": 7}
+    timed = Row("M04", "says", "ratio", {"ratio": {"at_most": 1.1}}, 0, measured, "DIFFERS", "here",
+                timing=("ms",), timing_ratios=("ratio",), cause="duration")  # fmt: skip
+    old = Row("M05", "says", "count", 7, 0, 8, "DIFFERS", "here", superseded="adr-0200")
+    ledger = ledger_of(project)
+    Ledger(ledger.header, (*ledger.rows, timed, old)).write(project / "reports" / "made-up")
+    assert verify(project, text).exit_code == code
+
+
 def test_verify_as_json_stands_alone(project):
     found = verify(project, "<!-- claim:M02 -->7", "--json")
     told = json.loads(found.stdout)

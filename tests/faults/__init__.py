@@ -47,7 +47,9 @@ class Outcome:
     note: str = ""
 
     def __str__(self) -> str:
-        return f"{self.claim} {self.before} → {self.after}" + ("" if self.noticed else ", not noticed")
+        return f"{self.claim} {self.before} → {self.after}" + (
+            "" if self.noticed else ", not noticed"
+        )
 
 
 def faults(record: str) -> list[Fault]:
@@ -55,7 +57,9 @@ def faults(record: str) -> list[Fault]:
     return import_module(f"faults.{MODULES[record]}").FAULTS
 
 
-def put_in(record: str, chosen: Iterable[Fault], seed: int = 20261111) -> Iterator[tuple[Fault, list[Outcome]]]:
+def put_in(
+    record: str, chosen: Iterable[Fault], seed: int = 20261111
+) -> Iterator[tuple[Fault, list[Outcome]]]:
     """Measure the claims of each fault without it, then with it; what is loaded is shared, what is computed is not."""
     plain: dict[str, Run] = {}
     for fault in chosen:
@@ -65,7 +69,13 @@ def put_in(record: str, chosen: Iterable[Fault], seed: int = 20261111) -> Iterat
         if not fault.fresh:
             faulty._opened = base._opened
             faulty.inputs.update(base.inputs)
-            faulty.shared.update({k: v for k, v in base.shared.items() if isinstance(k, tuple) and k[0] == "collection"})
+            faulty.shared.update(
+                {
+                    k: v
+                    for k, v in base.shared.items()
+                    if isinstance(k, tuple) and k[0] == "collection"
+                }
+            )
         with MonkeyPatch.context() as patch:
             fault.put_in(patch)
             after = {c: _judgement(faulty, c) for c in fault.claims}
@@ -89,10 +99,14 @@ def _judgement(run: Run, claim: str) -> tuple[tuple[str, tuple[str, ...]] | None
     return (row.verdict, off), row.note
 
 
-def stage(patch: MonkeyPatch, kind: str, name: str, change: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+def stage(
+    patch: MonkeyPatch,
+    kind: str,
+    name: str,
+    change: Callable[[Callable[..., Any]], Callable[..., Any]],
+) -> None:
     """Replace a registered function by `change(function)`; its parameters stay declared."""
     entry = registry.lookup(kind, name)
     function = change(entry.function)
     function.__signature__ = inspect.signature(entry.function)  # type: ignore[attr-defined]
     patch.setitem(registry._REGISTRY[kind], name, registry.Entry(kind, name, function))
-

@@ -1,6 +1,6 @@
 """`make faults`: put every fault in, print what noticed it, and end with an error if one was missed.
 
-    python -m faults [RECORD …] [--quick] [--only WORDS] [--write docs/faults.md]
+python -m faults [RECORD …] [--quick] [--only WORDS] [--write docs/faults.md]
 """
 
 from __future__ import annotations
@@ -22,21 +22,40 @@ whole table on {date}: **{noticed} of {all} noticed**.
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="make faults")
-    parser.add_argument("records", nargs="*", metavar="RECORD", help=f"of {', '.join(MODULES)}; default: all")
+    parser.add_argument(
+        "records", nargs="*", metavar="RECORD", help=f"of {', '.join(MODULES)}; default: all"
+    )
     parser.add_argument("--quick", action="store_true", help="only those that run with the tests")
-    parser.add_argument("--only", default="", metavar="WORDS", help="only those whose name has these words")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="write the table as a page of the docs")
+    parser.add_argument(
+        "--only", default="", metavar="WORDS", help="only those whose name has these words"
+    )
+    parser.add_argument(
+        "--write", type=Path, metavar="FILE", help="write the table as a page of the docs"
+    )
     given = parser.parse_args(arguments)
     tables: dict[str, list[str]] = {}
     noticed = total = 0
     for record in given.records or MODULES:
-        chosen = [f for f in faults(record) if given.only in f.name and (f.quick or not given.quick)]
+        chosen = [
+            f for f in faults(record) if given.only in f.name and (f.quick or not given.quick)
+        ]
         for fault, found in put_in(record, chosen):
             good = all(o.noticed for o in found)
             noticed, total = noticed + good, total + 1
-            print("noticed " if good else "MISSED  ", fault.name, ": ", "; ".join(map(str, found)), sep="", flush=True)
-            print(*(f"         {o.claim}: {o.note}\n" for o in found if not o.noticed), sep="", end="")
-            tables.setdefault(record, []).append(f"| {fault.name} | {'; '.join(map(str, found))} |\n")
+            print(
+                "noticed " if good else "MISSED  ",
+                fault.name,
+                ": ",
+                "; ".join(map(str, found)),
+                sep="",
+                flush=True,
+            )
+            print(
+                *(f"         {o.claim}: {o.note}\n" for o in found if not o.noticed), sep="", end=""
+            )
+            tables.setdefault(record, []).append(
+                f"| {fault.name} | {'; '.join(map(str, found))} |\n"
+            )
     print(f"{noticed} of {total} noticed")
     if given.write:
         text = HEAD.format(date=f"{datetime.now(UTC):%-d %B %Y}", noticed=noticed, all=total)

@@ -15,17 +15,29 @@ from workbench.types import Query, Ranking
 
 
 def no_verbatim(patch: MonkeyPatch) -> None:
-    stage(patch, "derived", "verbatim", lambda real: lambda query, ctx, **given: Ranking("verbatim", (), ()))
+    stage(
+        patch,
+        "derived",
+        "verbatim",
+        lambda real: lambda query, ctx, **given: Ranking("verbatim", (), ()),
+    )
 
 
 def rrf_of(k: int, patch: MonkeyPatch) -> None:
-    stage(patch, "fusion", "rrf", lambda real: lambda lists, **given: real(lists, **given | {"k": k}))
+    stage(
+        patch, "fusion", "rrf", lambda real: lambda lists, **given: real(lists, **given | {"k": k})
+    )
 
 
 def counts_without_filters(patch: MonkeyPatch) -> None:
     real = Context.count
-    patch.setattr(Context, "count", lambda self, stage, terms, match, query, **more: real(
-        self, stage, terms, match, Query(query.text), **more))  # fmt: skip
+    patch.setattr(
+        Context,
+        "count",
+        lambda self, stage, terms, match, query, **more: real(
+            self, stage, terms, match, Query(query.text), **more
+        ),
+    )
 
 
 def three_scrolls(patch: MonkeyPatch) -> None:
@@ -48,7 +60,11 @@ def verbatim_key_of(change: Any, patch: MonkeyPatch) -> None:
 
 def source_not_matched(patch: MonkeyPatch) -> None:
     key = derived.verbatim_key
-    patch.setattr(derived, "holds_verbatim", lambda point, needle: needle in key(point.payload.get("content") or ""))
+    patch.setattr(
+        derived,
+        "holds_verbatim",
+        lambda point, needle: needle in key(point.payload.get("content") or ""),
+    )
 
 
 def verbatim_by_id(patch: MonkeyPatch) -> None:
@@ -66,7 +82,9 @@ def third_list_of_one_term(patch: MonkeyPatch) -> None:
     def any_length(real: Any) -> Any:
         def listed(query: Query, ctx: Context, **given: Any) -> Ranking:
             needle = derived.verbatim_key(query.normalised)
-            held = {i: p for i, p in derived._read(ctx).items() if derived.holds_verbatim(p, needle)}
+            held = {
+                i: p for i, p in derived._read(ctx).items() if derived.holds_verbatim(p, needle)
+            }
             return derived._ordered_as_lexical("verbatim", held, ctx, ctx.terms(query), 1.2, 0.75)
 
         return listed
@@ -82,18 +100,33 @@ def channel_without_filters(name: str, patch: MonkeyPatch) -> None:
 
 
 def verbatim_of_any_term(patch: MonkeyPatch) -> None:
-    patch.setattr(derived, "holds_verbatim", lambda point, needle: any(
-        t in (point.payload.get("content") or "").casefold() for t in needle.split()))  # fmt: skip
+    patch.setattr(
+        derived,
+        "holds_verbatim",
+        lambda point, needle: any(
+            t in (point.payload.get("content") or "").casefold() for t in needle.split()
+        ),
+    )
 
 
 def document_frequencies_off_by_one(patch: MonkeyPatch) -> None:
     real = Catalog.df
-    patch.setattr(Catalog, "df", lambda self, terms: {t: n + 1 for t, n in real(self, terms).items()})
+    patch.setattr(
+        Catalog, "df", lambda self, terms: {t: n + 1 for t, n in real(self, terms).items()}
+    )
 
 
 def old_policy_is_the_new_one(patch: MonkeyPatch) -> None:
-    stage(patch, "policy", "any_term", lambda real: lambda query, ctx, terms, *, cap: (
-        policies.all_terms_then_rarest(cap=cap)(query, ctx, terms)))  # fmt: skip
+    stage(
+        patch,
+        "policy",
+        "any_term",
+        lambda real: (
+            lambda query, ctx, terms, *, cap: policies.all_terms_then_rarest(cap=cap)(
+                query, ctx, terms
+            )
+        ),
+    )
 
 
 def old_policy_without_a_cap(patch: MonkeyPatch) -> None:
@@ -107,8 +140,14 @@ def old_policy_without_a_cap(patch: MonkeyPatch) -> None:
 
 
 def semantic_without_a_limit(patch: MonkeyPatch) -> None:
-    stage(patch, "channel", "semantic", lambda real: lambda query, ctx, **given: real(
-        query, ctx, **given | {"limit": ctx.stores.catalog.n}))  # fmt: skip
+    stage(
+        patch,
+        "channel",
+        "semantic",
+        lambda real: (
+            lambda query, ctx, **given: real(query, ctx, **given | {"limit": ctx.stores.catalog.n})
+        ),
+    )
 
 
 def idf_without_its_half(patch: MonkeyPatch) -> None:
@@ -131,7 +170,12 @@ def counts_made_many_times(times: int, patch: MonkeyPatch) -> None:
 
 
 def all_terms_list_is_empty(patch: MonkeyPatch) -> None:
-    stage(patch, "derived", "all_terms", lambda real: lambda query, ctx, **given: Ranking("all_terms", (), ()))
+    stage(
+        patch,
+        "derived",
+        "all_terms",
+        lambda real: lambda query, ctx, **given: Ranking("all_terms", (), ()),
+    )
 
 
 def outright_is_rrf(patch: MonkeyPatch) -> None:
@@ -153,8 +197,14 @@ def new_candidates_are_the_worst(patch: MonkeyPatch) -> None:
 
 
 def bm25_order_is_by_id(patch: MonkeyPatch) -> None:
-    stage(patch, "policy", "by_bm25", lambda real: lambda query, ctx, terms, *, cap: (
-        policies.any_term(cap=cap)(query, ctx, terms)))  # fmt: skip
+    stage(
+        patch,
+        "policy",
+        "by_bm25",
+        lambda real: (
+            lambda query, ctx, terms, *, cap: policies.any_term(cap=cap)(query, ctx, terms)
+        ),
+    )
 
 
 SPACES = partial(verbatim_key_of, str.casefold)
@@ -163,7 +213,9 @@ FAULTS = [
     Fault("verbatim list dropped", ("A07", "A09", "A17", "A19", "A24"), no_verbatim),
     Fault("verbatim list dropped, by cases", ("A17",), no_verbatim, quick=True),
     Fault("RRF with k = 61", ("A05", "A06", "A07", "A17"), partial(rrf_of, 61)),
-    Fault("RRF with k = 61, on paper and by cases", ("A06", "A17"), partial(rrf_of, 61), quick=True),
+    Fault(
+        "RRF with k = 61, on paper and by cases", ("A06", "A17"), partial(rrf_of, 61), quick=True
+    ),
     Fault("counts ignore the filters", ("A10", "A24"), counts_without_filters),
     Fault("three scrolls for “all terms” in place of one", ("A10",), three_scrolls),
     Fault("the all-terms read removed", ("A05", "A07", "A10", "A17", "A18"), no_all_terms_read),
@@ -174,11 +226,23 @@ FAULTS = [
     Fault("`source` not matched by the verbatim list", ("A17",), source_not_matched, quick=True),
     Fault("verbatim list ordered by id", ("A19",), verbatim_by_id),
     Fault("third list for a single term", ("A19",), third_list_of_one_term),
-    Fault("the semantic channel ignores the filter", ("A24",), partial(channel_without_filters, "semantic")),
-    Fault("the lexical channel ignores the filter", ("A24",), partial(channel_without_filters, "lexical")),
+    Fault(
+        "the semantic channel ignores the filter",
+        ("A24",),
+        partial(channel_without_filters, "semantic"),
+    ),
+    Fault(
+        "the lexical channel ignores the filter",
+        ("A24",),
+        partial(channel_without_filters, "lexical"),
+    ),
     Fault("verbatim list of any term", ("A09", "A15"), verbatim_of_any_term),
     Fault("document frequencies too high by one", ("A01",), document_frequencies_off_by_one),
-    Fault("the old order reads as the new one", ("A02", "A08", "A12", "A17", "A23"), old_policy_is_the_new_one),
+    Fault(
+        "the old order reads as the new one",
+        ("A02", "A08", "A12", "A17", "A23"),
+        old_policy_is_the_new_one,
+    ),
     Fault("the old order ignores its cap", ("A02", "A12", "A23"), old_policy_without_a_cap),
     Fault("the semantic channel returns all memories", ("A04", "A07"), semantic_without_a_limit),
     Fault("another idf", ("A03",), idf_without_its_half, quick=True),

@@ -6,13 +6,12 @@ import pytest
 
 from records.adr_0003 import charts as matching_charts
 from records.adr_0003.thresholds import EXAMPLE, cut_at_a_word
-from records.adr_0172 import findings
+from records.adr_0172 import incident, story
 from records.adr_0172.judged import pages_text
 from records.notes_search.charts import bytes_by_path
 from workbench.analysis.blocks import chart_block
 from workbench.reporting import rank_charts
 
-PLANTED = {f"weight {w}": {"Success@1": s, "Success@8": 1.0} for w, s in ((0, 0.1167), (1, 0.0))}
 CUTS = [
     {"likeness": "dice", "gates": "no gate", "served right": served, "calls": 100, "wrong at most": 0.1, "clean threshold": 1.0}
     for served in (10, 40)
@@ -27,11 +26,22 @@ def rows_of(chart, key: str) -> list[dict]:
     return [r for rows in chart.to_dict()["datasets"].values() for r in rows if key in r]
 
 
-def test_the_third_condition_tells_of_the_planted_questions_too():
-    told = findings.pushed_text({"pushes_answers_out_of_real_questions": False, "planted": PLANTED})
-    assert told == "not on real questions; on planted ones, the worst case, it does (Success@1 from 0.117 without the list to 0.000 with it)."
-    without = findings.pushed_text({"pushes_answers_out_of_real_questions": True, "planted": "xquad is not there"})
-    assert without == "it does so on real questions."
+def test_the_third_condition_names_each_kind_of_query():
+    pushed = {"common_phrase_pushes_out": True, "planted_questions_push_out": False, "real_questions_push_out": False}
+    assert story.pushed_text(pushed) == "yes for a common phrase, no for planted questions and real questions."
+    assert story.pushed_text({"common_phrase_pushes_out": False}) == "no for a common phrase."
+
+
+def test_a_fitted_figure_is_drawn_over_each_parameter():
+    rows = [
+        {"parameter": p, "value": v, "of the file": v == 1, **dict.fromkeys(incident.FIGURES, 9), "before": None}
+        for p in ("rows", "length")
+        for v in (1, 2)
+    ]
+    chart = rank_charts.rank_by_parameter(rows, incident.FIGURES)
+    drawn = rows_of(chart, "figure")
+    assert {r["parameter"] for r in drawn} == {"rows", "length"} and {r["figure"] for r in drawn} == set(incident.FIGURES)
+    assert all(r["rank"] > 64 for r in drawn if r["shown"] == "absent") and "figure" in text_of(chart)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +53,7 @@ def test_the_third_condition_tells_of_the_planted_questions_too():
     ],
 )  # fmt: skip
 def test_the_alternatives_are_told_in_whole_sentences(better, worse, told):
-    assert findings.compared_text(better, worse) == told
+    assert story.compared_text(better, worse) == told
 
 
 def test_how_many_first_pages_differ_is_told_in_all_and_by_set():
