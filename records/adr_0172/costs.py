@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from itertools import combinations
 from math import log10
 from statistics import median
@@ -312,7 +313,7 @@ def first_condition(run: Run) -> Measured:
 def length_sweep(at: Incident) -> list[dict[str, Any]]:
     """The fused rank of the target at each length, its lexical rank by plain BM25 and by BM25 over fields."""
     catalog, tokenizer = at.collection.stores.catalog, at.collection.stores.tokenizer
-    terms = tokenizer.query_terms(at.queries[TITLE].text)
+    times = Counter(terms := tokenizer.terms(at.queries[TITLE].text))
     semantic = next(r for r in at.search(TITLE, "two_lists").lists if r.name == "semantic")
     chunk = at.of([at.target])[0]
     text, title = tokenizer.terms(chunk.text), tokenizer.terms(chunk.title)
@@ -325,9 +326,11 @@ def length_sweep(at: Incident) -> list[dict[str, Any]]:
         for length in LENGTHS:
             if kind == "plain":
                 df = catalog.df(terms)
-                score = sum(term_weight(catalog.n, df[t], n, length) for t, n in tf.items())
+                score = sum(
+                    times[t] * term_weight(catalog.n, df[t], n, length) for t, n in tf.items()
+                )
             else:
-                score = fields_score(catalog, tf, title_tf, title_length, length)
+                score = fields_score(catalog, times, tf, title_tf, title_length, length)
             rank = 1 + bisect_left([-s for _, s in others], -score)
             fused = fused_rank(others, rank, at.target, semantic)
             found = fused is not None and fused <= FIRST
@@ -345,13 +348,14 @@ def length_sweep(at: Incident) -> list[dict[str, Any]]:
 
 def fields_score(
     catalog: Any,
+    times: Mapping[str, int],
     tf: dict[str, int],
     title_tf: dict[str, int],
     title_length: float,
     length: float,
     title_weight: float = 3.0,
 ) -> float:
-    """BM25F of the same chunk: its title keeps its own length while the content grows."""
+    """BM25F of the same chunk: its title keeps its own length while the content grows; `times` as in the query."""
     held = catalog.sql(
         "SELECT term, either_df FROM dict WHERE term IN (SELECT unnest($t::VARCHAR[]))",
         {"t": list(tf)},
@@ -361,7 +365,7 @@ def fields_score(
         weighed = n / (1 - B + B * length) + title_weight * title_tf.get(term, 0) / (
             1 - B + B * title_length
         )
-        total += idf(catalog.n, df[term]) * weighed * (K1 + 1) / (weighed + K1)
+        total += times[term] * idf(catalog.n, df[term]) * weighed * (K1 + 1) / (weighed + K1)
     return total
 
 

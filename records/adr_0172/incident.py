@@ -125,7 +125,7 @@ def two_lists_rank(run: Run) -> Measured:
         "over_seeds": seed_range(run, TITLE, "two_lists"),
         "over_fitted_parameters": tried,
     }
-    seen = [r for r in tried.values() if r]
+    seen = [r or DEEP + 1 for r in tried.values()]
     note = (
         f"The record's rank is 25. {len(rows)} rows rank above, {sum(r['semantic'] is not None for r in rows)} "
         f"of them in both lists. Other values of the fitted parameters, at {SMALL:,} memories, rank it "
@@ -231,7 +231,8 @@ def engine_calls(run: Run) -> Measured:
             "all_terms_scrolls": sum(
                 s.note.startswith("all of") for s in scrolls if "1 terms" not in s.note
             ),
-            "as_the_rule_says": len(scrolls) == scrolls_by_the_rule(at, query),
+            "as_the_rule_says": (len(scrolls), after.evidence["lexical"].ids)
+            == by_the_rule(at, query),
         }
     first, last = value["1 term"]["payload_bytes"]
     return Measured(
@@ -242,23 +243,21 @@ def engine_calls(run: Run) -> Measured:
     )
 
 
-def scrolls_by_the_rule(at: Incident, query: Query) -> int:
-    """The scrolls that the record's text asks for, counted on the collection's own points."""
+def by_the_rule(at: Incident, query: Query) -> tuple[int, tuple[Any, ...]]:
+    """The scrolls that the record's text asks for and what they read, on the collection's own points."""
     points, cap = at.collection.stores.points, at.spec.limits.lexical
     terms = at.collection.stores.tokenizer.query_terms(query.normalised)
 
-    def read(chosen: list[str]) -> set[Any]:
-        return {p.id for p in points.scroll(chosen, "all", query.filters, cap, fields=())}
+    def read(chosen: list[str]) -> list[Any]:
+        return [p.id for p in points.scroll(chosen, "all", query.filters, cap, fields=())]
 
-    if len(terms) == 1:
-        return 1
-    held, scrolls = read(terms), 1
-    counts = {t: points.count([t], "all", query.filters) for t in terms}
-    for term in sorted((t for t in terms if counts[t]), key=lambda t: (counts[t], terms.index(t))):
-        if len(held) >= cap:
-            break
-        held, scrolls = held | read([term]), scrolls + 1
-    return scrolls
+    held, scrolls = dict.fromkeys(read(terms)), 1
+    counts = {t: points.count([t], "all", query.filters) for t in terms if len(terms) > 1}
+    for term in sorted((t for t in counts if counts[t]), key=lambda t: (counts[t], terms.index(t))):
+        if len(held) < cap:
+            held |= dict.fromkeys(read([term]))
+            scrolls += 1
+    return scrolls, tuple(held)[:cap]
 
 
 @returns(
