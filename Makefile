@@ -9,12 +9,13 @@ STAMP  := $(VENV)/.installed
 
 export WORKBENCH_HOME ?= $(CURDIR)/.workbench
 
-.PHONY: help setup test faults reproduce lab bench lint lock clean
+.PHONY: help setup test attack faults reproduce lab bench lint lock clean
 
 help:
 	@echo "make reproduce   set up everything and write the reports (SIZE=small for a quick look)"
 	@echo "make test        set up everything and run the tests"
 	@echo "make faults      put faults into the code and check that the records' claims notice each one"
+	@echo "make attack      try for an hour to break the stores, and write the table of docs/reliability.md"
 	@echo "make lab         open JupyterLab on a copy of the investigation's notebook, yours to change"
 	@echo "make bench       measure speed as ratios and write benchmarks/results.json"
 
@@ -33,6 +34,9 @@ test: $(STAMP)
 
 faults: $(STAMP)
 	PYTHONPATH=tests:. $(BIN)/python -m faults $(ARGS)
+
+attack: $(STAMP)
+	PYTHONPATH=$(CURDIR):$(CURDIR)/tests $(BIN)/python -m attack $(ARGS)
 
 reproduce: $(STAMP)
 	$(BIN)/workbench reproduce --all --size $(SIZE)
