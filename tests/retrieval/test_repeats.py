@@ -1,4 +1,4 @@
-"""A repeated query term counts as often as it occurs wherever BM25 ranks; ADR 0172's lists count it once by default."""
+"""A repeated query term counts as often as it occurs; ADR 0172's lists count it once."""
 
 from __future__ import annotations
 
@@ -26,13 +26,17 @@ def lexical(text: str, spec: str):
 
 
 @pytest.mark.parametrize("text", ASKED)
-@pytest.mark.parametrize("spec", ["bm25_ranking", "bm25_order", "adr_0172(repeats=true)", "adr_0005(repeats=true)"])
+@pytest.mark.parametrize(
+    "spec", ["bm25_ranking", "bm25_order", "adr_0172(repeats=true)", "adr_0005(repeats=true)"]
+)
 def test_bm25_counts_a_repeated_term_as_often_as_it_occurs(text: str, spec: str) -> None:
     catalog = made_collection(DOCS).stores.catalog
     one = {t: catalog.bm25_of([d.id for d in DOCS], [t]) for t in ("red", "blue")}
     expected = {d.id: sum(one[t].get(d.id, 0.0) for t in text.split()) for d in DOCS}
     found = lexical(text, spec)
-    assert dict(zip(found.ids, found.scores, strict=True)) == pytest.approx({i: s for i, s in expected.items() if s})
+    assert dict(zip(found.ids, found.scores, strict=True)) == pytest.approx(
+        {i: s for i, s in expected.items() if s}
+    )
 
 
 @pytest.mark.parametrize("text", ASKED)
@@ -43,13 +47,16 @@ def test_the_records_lists_count_distinct_terms(text: str, spec: str) -> None:
 
 
 @pytest.mark.parametrize("text", ASKED)
-@pytest.mark.parametrize("spec", ["bm25_ranking", "bm25_order", "adr_0172(repeats=true)", "adr_0172"])
+@pytest.mark.parametrize(
+    "spec", ["bm25_ranking", "bm25_order", "adr_0172(repeats=true)", "adr_0172"]
+)
 def test_frozen_lists_and_true_ranks_count_alike(text: str, spec: str) -> None:
     collection, chosen = made_collection(DOCS), variant(spec)
     fresh = collection.search(Query(text), chosen, with_chunks=False)
     assert freeze(collection, Query(text), chosen).replay(chosen).lists == fresh.lists
     if spec == "bm25_ranking":
         ranks = fresh.lists[0].ranks()
-        assert {d.id: lexical_rank(collection, Query(text), chosen.lexical, ["red"], d.id).rank for d in DOCS} == {
-            d.id: ranks.get(d.id) for d in DOCS
-        }
+        assert {
+            d.id: lexical_rank(collection, Query(text), chosen.lexical, ["red"], d.id).rank
+            for d in DOCS
+        } == {d.id: ranks.get(d.id) for d in DOCS}

@@ -46,8 +46,9 @@ def test_trec_documents_with_elements_in_a_folder(tmp_path: Path) -> None:
     source = open_source(tmp_path)
     assert source.kind == "trec"
     assert rows(source)[:2] == [
-        ("FT911-3", "The\ncrane", "The\ncrane\n\nIt  stands  still.\n\nA cable is worn."), ("FT911-4", "", "")
-    ]  # fmt: skip
+        ("FT911-3", "The\ncrane", "The\ncrane\n\nIt  stands  still.\n\nA cable is worn."),
+        ("FT911-4", "", ""),
+    ]
     assert [r[0] for r in rows(source)] == ["FT911-3", "FT911-4", "1", "2"]
     assert any("empty" in w and "FT911-4" in w for w in source.warnings)
 
@@ -62,7 +63,9 @@ def test_trec_documents_with_elements_in_a_folder(tmp_path: Path) -> None:
         ("<DOC><DOCNO>1</DOCNO></DOC>\n<DOC><DOCNO>1</DOCNO></DOC>", 2, "stands twice"),
     ],
 )
-def test_broken_trec_documents_name_file_and_line(tmp_path: Path, text: str, line: int, what: str) -> None:
+def test_broken_trec_documents_name_file_and_line(
+    tmp_path: Path, text: str, line: int, what: str
+) -> None:
     path = write(tmp_path / "docs", text)
     with pytest.raises(SourceError, match=what) as error:
         rows(open_source(path))
@@ -84,15 +87,23 @@ TOPICS_CACM = "<DOC>\n<DOCNO> 1 </DOCNO>\n\n What exists\nabout TSS?\n</DOC>"
 @pytest.mark.parametrize(
     ("text", "field", "expected"),
     [
-        (TOPICS_OLD, "title", ("51", "Airbus Subsidies")), (TOPICS_OLD, "desc", ("51", "Support of Airbus.")),
-        (TOPICS_NEW, "title", ("2", "CRANES & ROPES")), (TOPICS_CACM, "title", ("1", "What exists about TSS?")),
-        (".I 1\n.W\nwhat articles\n exist?\n.A\n1. Smith\n", "title", ("1", "what articles exist?")),
+        (TOPICS_OLD, "title", ("51", "Airbus Subsidies")),
+        (TOPICS_OLD, "desc", ("51", "Support of Airbus.")),
+        (TOPICS_NEW, "title", ("2", "CRANES & ROPES")),
+        (TOPICS_CACM, "title", ("1", "What exists about TSS?")),
+        (
+            ".I 1\n.W\nwhat articles\n exist?\n.A\n1. Smith\n",
+            "title",
+            ("1", "what articles exist?"),
+        ),
         (".I 002\n.T\nTitle\n.W\nand text\n", "title", ("002", "Title and text")),
         ("301\thow do cranes work\n", "title", ("301", "how do cranes work")),
         ("q1\ttea and milk\n", "title", ("q1", "tea and milk")),
     ],
-)  # fmt: skip
-def test_queries_are_told_by_what_the_file_begins_with(tmp_path: Path, text: str, field: str, expected: tuple) -> None:
+)
+def test_queries_are_told_by_what_the_file_begins_with(
+    tmp_path: Path, text: str, field: str, expected: tuple
+) -> None:
     (query,) = read_queries(write(tmp_path / "queries", text), field)
     assert (query.id, query.text) == expected
 
@@ -100,11 +111,13 @@ def test_queries_are_told_by_what_the_file_begins_with(tmp_path: Path, text: str
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("<top><num>1<desc>a</top>\n<top><desc>b</top>", "without a num"), (TOPICS_NEW, "topic 2 has no desc"),
-        ("<top><num>1<desc>a</top>\n<top><num>01<desc>b</top>", "'1' stands twice"), (".I 1\nno field", "outside of a field"),
+        ("<top><num>1<desc>a</top>\n<top><desc>b</top>", "without a num"),
+        (TOPICS_NEW, "topic 2 has no desc"),
+        ("<top><num>1<desc>a</top>\n<top><num>01<desc>b</top>", "'1' stands twice"),
+        (".I 1\nno field", "outside of a field"),
         (".I 1\n.W\na\n.I 1\n.W\nb", "stands twice"),
     ],
-)  # fmt: skip
+)
 def test_broken_topics_name_file_and_line(tmp_path: Path, text: str, what: str) -> None:
     with pytest.raises(SourceError, match=what) as error:
         read_queries(write(tmp_path / "topics", text), "desc")
@@ -116,19 +129,32 @@ def test_smart_documents_with_authors_and_origin(tmp_path: Path) -> None:
     source = open_source(path)
     first, second = source.chunks()
     assert source.kind == "smart"
-    assert (first.entity_id, first.title, first.text) == ("1", "the ferry .", "the ferry .\n\nthe ferry leaves")
+    assert (first.entity_id, first.title, first.text) == (
+        "1",
+        "the ferry .",
+        "the ferry .\n\nthe ferry leaves",
+    )
     assert dict(first.facets.metadata) == {"author": "smith,j.", "published": "j. 1, 1958."}
     assert (second.entity_id, second.title, second.text) == ("2", "", "tea")
 
 
 def test_smart_fields_are_chosen_and_text_may_look_like_a_mark(tmp_path: Path) -> None:
     path = write(tmp_path / "cacm.all", SMART_CACM)
-    assert rows(open_source(path, fields="W,K")) == [("7", "Cranes", "Cranes\n\nA crane.\n\ncable, rope"), ("08", "", ".In here")]
+    assert rows(open_source(path, fields="W,K")) == [
+        ("7", "Cranes", "Cranes\n\nA crane.\n\ncable, rope"),
+        ("08", "", ".In here"),
+    ]
 
 
 @pytest.mark.parametrize(
-    ("text", "line"), [(".I 1\n.W\na\n.I\n.W\nb", 4), (".I 1\nstray\n", 2), (SMART_CRAN, 10), (".I 1\n.T\na\n.I 1\n.T\nb\n", 4)]
-)  # fmt: skip
+    ("text", "line"),
+    [
+        (".I 1\n.W\na\n.I\n.W\nb", 4),
+        (".I 1\nstray\n", 2),
+        (SMART_CRAN, 10),
+        (".I 1\n.T\na\n.I 1\n.T\nb\n", 4),
+    ],
+)
 def test_broken_smart_records_name_file_and_line(tmp_path: Path, text: str, line: int) -> None:
     path = write(tmp_path / "a.all", text)
     with pytest.raises(SourceError) as error:
@@ -139,24 +165,38 @@ def test_broken_smart_records_name_file_and_line(tmp_path: Path, text: str, line
 @pytest.mark.parametrize(
     ("text", "expected", "said"),
     [
-        ("1 0 12 1\n1\t0 13   0\n 2 Q0\t14 2\n", [("1", "12", 1), ("1", "13", 0), ("2", "14", 2)], False),
+        (
+            "1 0 12 1\n1\t0 13   0\n 2 Q0\t14 2\n",
+            [("1", "12", 1), ("1", "13", 0), ("2", "14", 2)],
+            False,
+        ),
         ("q1\td 1\nq2 d2 1\n".replace("d 1", "d1\t1"), [("q1", "d1", 1), ("q2", "d2", 1)], False),
-        ("     1     28 0\t0.000000\n     1     35 0\t0.000000\n", [("1", "28", 1), ("1", "35", 1)], True),
+        (
+            "     1     28 0\t0.000000\n     1     35 0\t0.000000\n",
+            [("1", "28", 1), ("1", "35", 1)],
+            True,
+        ),
         ("01 1410  0 0\n02 2434  0 0\n", [("1", "1410", 1), ("2", "2434", 1)], True),
         ("1 0 12 0\n1 0 13 0\n", [("1", "12", 0), ("1", "13", 0)], False),
         ("1 Q0 0 0\n", [("1", "0", 0)], False),
     ],
-)  # fmt: skip
-def test_judgements_with_blanks_and_tabs(tmp_path: Path, text: str, expected: list, said: bool) -> None:
+)
+def test_judgements_with_blanks_and_tabs(
+    tmp_path: Path, text: str, expected: list, said: bool
+) -> None:
     warnings: list[str] = []
-    assert read_qrels(write(tmp_path / "qrels", text), warnings) == tuple(Qrel(*q) for q in expected)
+    assert read_qrels(write(tmp_path / "qrels", text), warnings) == tuple(
+        Qrel(*q) for q in expected
+    )
     assert any("grade 1" in w for w in warnings) is said
 
 
 @pytest.mark.parametrize("judged", ["1 0 CACM-1 1\n", "1 0 CACM-2 1\n1 0 CACM-1 0\n"])
 def test_judgements_of_no_document_show_the_ids_that_were_read(tmp_path: Path, judged: str) -> None:
     qrels, topics = write(tmp_path / "qrels", judged), write(tmp_path / "topics", TOPICS_CACM)
-    source = open_source(write(tmp_path / "docs", TREC_PLAIN), queries=str(topics), qrels=str(qrels))
+    source = open_source(
+        write(tmp_path / "docs", TREC_PLAIN), queries=str(topics), qrels=str(qrels)
+    )
     list(source.chunks())
     said = next(w for w in source.warnings if "no judgement names a document" in w)
     assert "the documents are 1, 2" in said and "CACM-1" in said
@@ -166,7 +206,9 @@ def test_a_table_that_begins_with_a_number_has_no_header(tmp_path: Path) -> None
     path = write(tmp_path / "collection.tsv", '0\tThe "ferry" leaves.\n1\tTea\n')
     assert rows(open_source(path)) == [("0", "", 'The "ferry" leaves.'), ("1", "", "Tea")]
     qrels = write(tmp_path / "qrels.tsv", "q7\t0\t1\t1\n")
-    source = open_source(path, queries=str(write(tmp_path / "q.tsv", "q7\tferry\n")), qrels=str(qrels))
+    source = open_source(
+        path, queries=str(write(tmp_path / "q.tsv", "q7\tferry\n")), qrels=str(qrels)
+    )
     assert source.queries[0].text == "ferry" and source.qrels == (Qrel("q7", "1", 1),)
 
 
@@ -195,7 +237,11 @@ def test_topics_and_mixed_folders_are_never_guessed(tmp_path: Path) -> None:
 
 class _Dataset:
     def __init__(self, docs: list, queries: list | None) -> None:
-        self._items = {"docs": docs, "queries": queries, "qrels": queries and [SimpleNamespace(query_id="q", doc_id="d1", relevance=1)]}
+        self._items = {
+            "docs": docs,
+            "queries": queries,
+            "qrels": queries and [SimpleNamespace(query_id="q", doc_id="d1", relevance=1)],
+        }
 
     def __getattr__(self, name: str):
         if name.startswith("has_"):
@@ -225,7 +271,9 @@ def test_ir_datasets_by_name(package: None) -> None:
 
 
 @pytest.mark.parametrize("name", ["vaswani", "cranfield"])
-def test_without_the_package_its_names_are_refused(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_without_the_package_its_names_are_refused(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
     with pytest.raises(NotAvailable, match="ir_datasets is not installed"):
         open_source(f"ir_datasets:{name}")
@@ -234,3 +282,14 @@ def test_without_the_package_its_names_are_refused(monkeypatch: pytest.MonkeyPat
 def test_an_unknown_parameter_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadParameter):
         open_source(write(tmp_path / "d", TREC_PLAIN), topic="all")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("a.jsonl", '{"id": "1", "text": "a"}'), ("a.tsv", "1\ta\n"), ("b.tsv", "id\ttext\n1\ta\n")],
+)
+def test_a_table_is_read_again_by_what_it_records(tmp_path: Path, name: str, text: str) -> None:
+    path = write(tmp_path / name, text)
+    source = open_source(path)
+    recorded = {n: v for n, v in source.settings.items() if v not in (None, "")}
+    assert rows(open_source(path, kind="table", **recorded)) == rows(source) == [("1", "", "a")]

@@ -1,4 +1,4 @@
-"""Judged collections in the formats of TREC and SMART, and those that the package ir_datasets knows by name."""
+"""Judged collections in the formats of TREC and SMART, and by name from ir_datasets."""
 
 from __future__ import annotations
 
@@ -42,16 +42,23 @@ class _Row(NamedTuple):
 
 @register("reader")
 def trec(
-    location: str | Path, *, queries: str | Path | None = None, qrels: str | Path | None = None,
-    topic: Literal["title", "desc", "narr"] = "title", chunk_size: int | None = None, overlap: int = OVERLAP,
-) -> Source:  # fmt: skip
+    location: str | Path,
+    *,
+    queries: str | Path | None = None,
+    qrels: str | Path | None = None,
+    topic: Literal["title", "desc", "narr"] = "title",
+    chunk_size: int | None = None,
+    overlap: int = OVERLAP,
+) -> Source:
     """TREC's SGML documents: a file that begins with <DOC>, or a folder of such files.
 
-    `queries` and `qrels` name files: topics (`topic` is the field that is asked), or any other format of judged queries. A
-    document's title is its TITLE, HEADLINE, HEAD, HL or TI; its text is that of its TEXT elements, or all the rest. Files
-    may end in `.gz`; in a folder other files are left out.
+    `queries` and `qrels` name files: topics (`topic` is the field that is asked), or any other
+    format of judged queries. A document's title is its TITLE, HEADLINE, HEAD, HL or TI; its
+    text is that of its TEXT elements, or all the rest. Files may end in `.gz`; in a folder
+    other files are left out.
 
-    Raises SourceError with file and line for a document that is not closed, has no DOCNO or has one that stands twice.
+    Raises SourceError with file and line for a document that is not closed, has no DOCNO or has
+    one that stands twice.
     """
     path = existing(location, "the TREC collection")
     files = [path] if path.is_file() else sgml_files(path)
@@ -59,47 +66,86 @@ def trec(
         raise SourceError("no file here begins with <DOC>", where=str(path))
     settings = {"queries": str(queries or ""), "qrels": str(qrels or ""), "topic": topic}
     rows = partial(_sgml_rows, files)
-    return _source("trec", location, settings, rows, *_judged(queries, qrels, topic), chunk_size, overlap)
+    return _source(
+        "trec", location, settings, rows, *_judged(queries, qrels, topic), chunk_size, overlap
+    )
 
 
 @register("reader")
 def smart(
-    location: str | Path, *, fields: Sequence[str] = ("W",), queries: str | Path | None = None,
-    qrels: str | Path | None = None, chunk_size: int | None = None, overlap: int = OVERLAP,
-) -> Source:  # fmt: skip
+    location: str | Path,
+    *,
+    fields: Sequence[str] = ("W",),
+    queries: str | Path | None = None,
+    qrels: str | Path | None = None,
+    chunk_size: int | None = None,
+    overlap: int = OVERLAP,
+) -> Source:
     """A SMART file of documents: records `.I ID` with fields .T, .W, ….
 
-    The title is .T; `fields` are those whose text is searched with it, in this order. Authors (.A), origin (.B) and
-    keywords (.K) go to the metadata. `queries` and `qrels` name files: SMART's queries and judgements, or any other format.
+    The title is .T; `fields` are those whose text is searched with it, in this order. Authors
+    (.A), origin (.B) and keywords (.K) go to the metadata. `queries` and `qrels` name files:
+    SMART's queries and judgements, or any other format.
 
-    Raises SourceError with file and line for text outside of a field, a record without an id and an id that stands twice.
+    Raises SourceError with file and line for text outside of a field, a record without an id
+    and an id that stands twice.
     """
     path = existing_file(location, "the SMART file")
     settings = {"fields": list(fields), "queries": str(queries or ""), "qrels": str(qrels or "")}
-    return _source("smart", location, settings, partial(_smart_rows, path, tuple(fields)), *_judged(queries, qrels), chunk_size, overlap)
+    return _source(
+        "smart",
+        location,
+        settings,
+        partial(_smart_rows, path, tuple(fields)),
+        *_judged(queries, qrels),
+        chunk_size,
+        overlap,
+    )
 
 
 @register("reader")
-def ir_datasets(location: str | Path, *, chunk_size: int | None = None, overlap: int = OVERLAP) -> Source:
-    """A name that begins with `ir_datasets:`, such as ir_datasets:vaswani, where that package and its data are installed.
+def ir_datasets(
+    location: str | Path, *, chunk_size: int | None = None, overlap: int = OVERLAP
+) -> Source:
+    """A name such as ir_datasets:vaswani, where that package and its data are installed.
 
-    Documents, queries and judgements are read by the package; the data must be there already. The text is the package's
-    default text without the title; where a dataset has no queries or judgements there are none.
+    Documents, queries and judgements are read by the package; the data must be there already.
+    The text is the package's default text without the title; where a dataset has no queries or
+    judgements there are none.
 
-    Raises NotAvailable where the package is not installed, SourceError for an unknown name and for data that cannot be read.
+    Raises NotAvailable where the package is not installed, SourceError for an unknown name and
+    for data that cannot be read.
     """
     name = str(location).removeprefix(IR_DATASETS)
     try:
         package = importlib.import_module("ir_datasets")
     except ImportError:
-        raise NotAvailable("the package ir_datasets is not installed", where=str(location), do="pip install ir_datasets") from None
+        raise NotAvailable(
+            "the package ir_datasets is not installed",
+            where=str(location),
+            do="pip install ir_datasets",
+        ) from None
     dataset = _read_by_package(location, lambda: package.load(name))
-    asked = [JudgedQuery(q.query_id, q.default_text()) for q in _read_all(location, dataset, "queries")]
-    judged = [Qrel(q.query_id, q.doc_id, int(q.relevance)) for q in _read_all(location, dataset, "qrels")]
+    asked = [
+        JudgedQuery(q.query_id, q.default_text()) for q in _read_all(location, dataset, "queries")
+    ]
+    judged = [
+        Qrel(q.query_id, q.doc_id, int(q.relevance)) for q in _read_all(location, dataset, "qrels")
+    ]
     warnings: list[str] = []
     check_queries(asked, judged, warnings)
     rows = partial(_package_rows, location, dataset)
-    return _source("ir_datasets", location, {}, rows, tuple(asked), tuple(judged), warnings, chunk_size, overlap)
+    return _source(
+        "ir_datasets",
+        location,
+        {},
+        rows,
+        tuple(asked),
+        tuple(judged),
+        warnings,
+        chunk_size,
+        overlap,
+    )
 
 
 def sgml_files(folder: Path) -> list[Path]:
@@ -107,7 +153,9 @@ def sgml_files(folder: Path) -> list[Path]:
     return [folder / name for name in walk(folder, None).files if first_tag(folder / name) == "doc"]
 
 
-def _judged(queries: Any, qrels: Any, topic: str = "title") -> tuple[tuple[JudgedQuery, ...], tuple[Qrel, ...], list[str]]:
+def _judged(
+    queries: Any, qrels: Any, topic: str = "title"
+) -> tuple[tuple[JudgedQuery, ...], tuple[Qrel, ...], list[str]]:
     warnings: list[str] = []
     asked = read_queries(queries, topic) if queries else ()
     judged = read_qrels(qrels, warnings) if qrels else ()
@@ -116,9 +164,16 @@ def _judged(queries: Any, qrels: Any, topic: str = "title") -> tuple[tuple[Judge
 
 
 def _source(
-    kind: str, location: str | Path, settings: dict[str, Any], rows: Callable[[], Iterable[_Row]],
-    queries: tuple[JudgedQuery, ...], qrels: tuple[Qrel, ...], warnings: list[str], chunk_size: int | None, overlap: int,
-) -> Source:  # fmt: skip
+    kind: str,
+    location: str | Path,
+    settings: dict[str, Any],
+    rows: Callable[[], Iterable[_Row]],
+    queries: tuple[JudgedQuery, ...],
+    qrels: tuple[Qrel, ...],
+    warnings: list[str],
+    chunk_size: int | None,
+    overlap: int,
+) -> Source:
     check_chunk_size(chunk_size, overlap)
 
     def chunks() -> Iterator[Chunk]:
@@ -126,11 +181,27 @@ def _source(
         for row in rows():
             found.seen(row.id, row.line, not titled(row.title, row.text).strip(), path=row.path)
             facets = facets_of({}, row.metadata).facets
-            yield from document_chunks(ids, row.id, row.title, row.text, source=row.id, facets=facets,
-                                       chunk_size=chunk_size, overlap=overlap)  # fmt: skip
+            yield from document_chunks(
+                ids,
+                row.id,
+                row.title,
+                row.text,
+                source=row.id,
+                facets=facets,
+                chunk_size=chunk_size,
+                overlap=overlap,
+            )
         found.into(warnings)
 
-    return Source(kind, str(location), {**settings, "chunk_size": chunk_size, "overlap": overlap}, chunks, queries, qrels, warnings)
+    return Source(
+        kind,
+        str(location),
+        {**settings, "chunk_size": chunk_size, "overlap": overlap},
+        chunks,
+        queries,
+        qrels,
+        warnings,
+    )
 
 
 def _sgml_rows(files: Sequence[Path]) -> Iterator[_Row]:
@@ -141,7 +212,11 @@ def _sgml_rows(files: Sequence[Path]) -> Iterator[_Row]:
 
 def _smart_rows(path: Path, fields: Sequence[str]) -> Iterator[_Row]:
     for record in records(path):
-        metadata = {name: record.fields[mark] for mark, name in SMART_NAMES.items() if record.fields.get(mark)}
+        metadata = {
+            name: record.fields[mark]
+            for mark, name in SMART_NAMES.items()
+            if record.fields.get(mark)
+        }
         text = "\n\n".join(record.fields[name] for name in fields if record.fields.get(name))
         yield _Row(path, record.line, record.id, record.fields.get("T", ""), text, metadata)
 
@@ -150,7 +225,14 @@ def _package_rows(location: str | Path, dataset: Any) -> Iterator[_Row]:
     for number, doc in enumerate(_read_all(location, dataset, "docs"), 1):
         title = getattr(doc, "title", "") or ""
         text = doc.default_text()
-        yield _Row(Path(str(location)), number, doc.doc_id, title, text.removeprefix(title).strip() if title else text, {})
+        yield _Row(
+            Path(str(location)),
+            number,
+            doc.doc_id,
+            title,
+            text.removeprefix(title).strip() if title else text,
+            {},
+        )
 
 
 def _read_all(location: str | Path, dataset: Any, what: str) -> Iterator[Any]:
@@ -166,5 +248,8 @@ def _read_by_package(location: str | Path, call: Callable[[], Any]) -> Any:
     try:
         return call()
     except Exception as error:
-        raise SourceError(f"ir_datasets cannot give it: {type(error).__name__}: {error}", where=str(location),
-                          do="Check the name, and that its data is on this machine") from error  # fmt: skip
+        raise SourceError(
+            f"ir_datasets cannot give it: {type(error).__name__}: {error}",
+            where=str(location),
+            do="Check the name, and that its data is on this machine",
+        ) from error

@@ -1,4 +1,4 @@
-"""TREC's SGML: documents `<DOC><DOCNO>…`, and topics `<top><num>…` or `<DOC><DOCNO>…`. Told by their first tag."""
+"""TREC's SGML: documents `<DOC><DOCNO>…`, topics `<top><num>…` or `<DOC><DOCNO>…`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ TITLES = ("title", "headline", "head", "hl", "ti")
 """Elements that hold a document's title; the first of them that is there counts."""
 
 _OPEN, _CLOSE = regex.compile(r"<DOC(?:\s[^>]*)?>", regex.I), regex.compile(r"</DOC\s*>", regex.I)
-_TOP, _END_OF_TOP = regex.compile(r"<top(?:\s[^>]*)?>", regex.I), regex.compile(r"</top\s*>", regex.I)
+_TOP, _END_OF_TOP = (
+    regex.compile(r"<top(?:\s[^>]*)?>", regex.I),
+    regex.compile(r"</top\s*>", regex.I),
+)
 _TAG = regex.compile(r"</?[A-Za-z][^<>]*>|<![^<>]*>|<\?[^<>]*>")
 # What a topic's own fields begin with in TREC's early files.
 _LABEL = regex.compile(r"^\s*(?:number|topic|description|narrative)\s*:", regex.I)
@@ -34,7 +37,7 @@ class Document(NamedTuple):
 
 
 def first_tag(path: Path) -> str:
-    """`doc` or `top` where a file begins so, after white space, declarations and comments; "" otherwise."""
+    """`doc` or `top` where a file begins so, after declarations and comments; "" otherwise."""
     for number, line in byte_lines(path):
         text = line.decode("latin-1").removeprefix("\xef\xbb\xbf").strip()
         if text and not text.startswith(("<?", "<!")):
@@ -48,7 +51,8 @@ def documents(path: Path) -> Iterator[Document]:
     """The documents of a file, streamed. The text is that of the TEXT elements where there are any, else all but the id
     and the title; tags are taken out, entities resolved.
 
-    Raises SourceError with file and line for a document that is not closed or has no DOCNO, and for text outside of one.
+    Raises SourceError with file and line for a document that is not closed or has no DOCNO, and
+    for text outside of one.
     """
     for line, body in _elements(path, _OPEN, _CLOSE, "document"):
         where = f"{path}:{line}"
@@ -64,7 +68,8 @@ def topics(path: Path, field: TopicField = "title") -> Iterator[tuple[int, Judge
     """(line, query) of every topic of a file; `field` is the one that is asked. Numbers lose leading zeros, as TREC's
     judgements have them. A topic written as a document is asked whole.
 
-    Raises SourceError with file and line for a topic that is not closed or lacks its number or that field.
+    Raises SourceError with file and line for a topic that is not closed or lacks its number or
+    that field.
     """
     if first_tag(path) == "doc":
         for found in documents(path):
@@ -77,12 +82,17 @@ def topics(path: Path, field: TopicField = "title") -> Iterator[tuple[int, Judge
         if not fields.get("num"):
             raise SourceError("a topic without a num", where=where)
         if field not in fields:
-            raise SourceError(f"topic {fields['num']} has no {field}", where=where,
-                              do=f"It has: {', '.join(n for n in fields if n != 'num') or 'nothing to ask'}")  # fmt: skip
+            raise SourceError(
+                f"topic {fields['num']} has no {field}",
+                where=where,
+                do=f"It has: {', '.join(n for n in fields if n != 'num') or 'nothing to ask'}",
+            )
         yield line, JudgedQuery(_number(fields["num"]), fields[field])
 
 
-def _elements(path: Path, opening: regex.Pattern, closing: regex.Pattern, what: str) -> Iterator[tuple[int, str]]:
+def _elements(
+    path: Path, opening: regex.Pattern, closing: regex.Pattern, what: str
+) -> Iterator[tuple[int, str]]:
     """(line, body) of every element. Raises SourceError."""
     began, body = 0, []
     for number, rest in enumerate(text_lines(path), 1):
@@ -90,7 +100,10 @@ def _elements(path: Path, opening: regex.Pattern, closing: regex.Pattern, what: 
             if began:
                 end, again = closing.search(rest), opening.search(rest)
                 if again and not (end and end.start() < again.start()):
-                    raise SourceError(f"a {what} begins where the one of line {began} is not closed", where=f"{path}:{number}")
+                    raise SourceError(
+                        f"a {what} begins where the one of line {began} is not closed",
+                        where=f"{path}:{number}",
+                    )
                 body.append(rest[: end.start()] if end else rest)
                 if not end:
                     break
@@ -100,7 +113,11 @@ def _elements(path: Path, opening: regex.Pattern, closing: regex.Pattern, what: 
             start = opening.search(rest)
             outside = rest[: start.start()] if start else rest
             if _TAG.sub("", outside).strip():
-                raise SourceError(f"text outside of a {what}", where=f"{path}:{number}", do=f"Put it into a {what}, or remove it")
+                raise SourceError(
+                    f"text outside of a {what}",
+                    where=f"{path}:{number}",
+                    do=f"Put it into a {what}, or remove it",
+                )
             if not start:
                 break
             began, rest = number, rest[start.end() :]
@@ -113,7 +130,9 @@ def _element(body: str, name: str) -> list[str]:
 
 
 def _without(body: str, names: tuple[str, ...]) -> str:
-    return regex.sub(rf"<({'|'.join(names)})(?:\s[^>]*)?>.*?</\1\s*>", "", body, flags=regex.I | regex.S)
+    return regex.sub(
+        rf"<({'|'.join(names)})(?:\s[^>]*)?>.*?</\1\s*>", "", body, flags=regex.I | regex.S
+    )
 
 
 def _fields(body: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""SMART's files: records that begin with `.I ID`, each with fields that begin with `.T`, `.W`, … on a line of their own."""
+"""SMART's files: records that begin with `.I ID`, with fields that begin with `.T`, `.W`, …"""
 
 from __future__ import annotations
 
@@ -40,14 +40,20 @@ def records(path: Path) -> Iterator[Record]:
             if record:
                 yield _whole(record, fields, path)
             if not begins.group(1):
-                raise SourceError("a record without an id", where=where, do="Write .I and the id on one line")
+                raise SourceError(
+                    "a record without an id", where=where, do="Write .I and the id on one line"
+                )
             record, lines, fields = Record(number, begins.group(1), {}), None, {}
         elif (named := _FIELD.match(line)) and record:
             lines = fields.setdefault(named.group(1), [])
         elif lines is not None:
             lines.append(line)
         elif line.strip():
-            raise SourceError("text outside of a field", where=where, do="A record is .I ID, then fields such as .T and .W")
+            raise SourceError(
+                "text outside of a field",
+                where=where,
+                do="A record is .I ID, then fields such as .T and .W",
+            )
     if record:
         yield _whole(record, fields, path)
 

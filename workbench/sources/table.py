@@ -81,7 +81,7 @@ def table(
     check_queries(asked, judged, warnings)
     plan = _Plan(path, found_format, roles, chunk_size, overlap, names)
     settings = {"columns": dict(roles), "table_format": found_format, "chunk_size": chunk_size, "overlap": overlap,
-                "queries": str(queries or ""), "qrels": str(qrels or ""), "header": not names}  # fmt: skip
+                "queries": str(queries or ""), "qrels": str(qrels or ""), "header": False if names else None}  # fmt: skip
     return Source("table", str(location), settings, partial(_chunks, plan, judged, warnings), asked, judged, warnings)
 
 
