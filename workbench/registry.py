@@ -14,8 +14,8 @@ called runs the function:
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -43,11 +43,14 @@ _ROOMS = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A registered function and its declared keyword parameters, as docs, commands and widgets show them."""
+    """A registered function and its declared keyword parameters, as docs, commands and widgets show them.
+
+    `traits` are what its registration says that it can do."""
 
     kind: str
     name: str
     function: Callable[..., Any]
+    traits: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def law(self) -> str:
@@ -116,11 +119,11 @@ def _frozen(value: Any) -> Any:
     return tuple(sorted(value.items())) if isinstance(value, dict) else value
 
 
-def register(kind: str, name: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Stage]]:
-    """Register a function under its own name (or `name`) and return its factory of stages."""
+def register(kind: str, name: str | None = None, **traits: Any) -> Callable[[Callable[..., Any]], Callable[..., Stage]]:
+    """Register a function under its own name (or `name`), with what it can do, and return its factory of stages."""
 
     def wrap(function: Callable[..., Any]) -> Callable[..., Stage]:
-        entry = Entry(kind, name or function.__name__, function)
+        entry = Entry(kind, name or function.__name__, function, traits)
         if entry.name in _REGISTRY.setdefault(kind, {}):
             raise BadParameter(f"{kind} {entry.name!r} is registered already", do="Choose another name")
         _REGISTRY[kind][entry.name] = entry

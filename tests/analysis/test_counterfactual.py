@@ -11,7 +11,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from workbench.analysis.counterfactual import Counterfactual, counterfactuals
-from workbench.analysis.list_columns import ListColumns
+from workbench.analysis.knob_ranks import ListColumns
 from workbench.registry import make, put
 from workbench.retrieval.channels import lexical, semantic
 from workbench.retrieval.derived import verbatim

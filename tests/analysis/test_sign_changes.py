@@ -1,12 +1,12 @@
 """Runs of one sign over the doubles: against the sign at every side of every known root."""
 
 from fractions import Fraction
+from math import prod
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis.doubles import around, double, ordinal, plainest
-from workbench.analysis.sign_changes import constant_runs, polynomial, sign_at, times
+from workbench.analysis.knob_ranks import double, ordinal, plainest, polynomial, sign_at, sign_runs, through
 
 SETTINGS = settings(max_examples=150, deadline=None)
 fractions = st.fractions(min_value=-8, max_value=40, max_denominator=30)
@@ -14,10 +14,7 @@ HIGH = ordinal(1e9)
 
 
 def with_roots(roots, lead=1):
-    p = [Fraction(lead)]
-    for root in roots:
-        p = times(p, [-root, Fraction(1)])
-    return polynomial(p)
+    return through([lead * prod(x - root for root in roots) for x in range(len(roots) + 1)])
 
 
 @SETTINGS
@@ -28,18 +25,10 @@ def test_neighbouring_doubles_have_neighbouring_places(value):
 
 
 @SETTINGS
-@given(fractions)
-def test_a_number_lies_between_its_two_doubles(value):
-    below, above = around(value)
-    assert Fraction(double(below)) <= value <= Fraction(double(above))
-    assert above - below == (0 if Fraction(float(value)) == value else 1)
-
-
-@SETTINGS
 @given(st.lists(fractions, min_size=0, max_size=5), st.sampled_from([-3, 1, Fraction(2, 7)]))
 def test_the_sign_changes_at_the_roots_and_nowhere_else(roots, lead):
     p = with_roots(roots, lead)
-    runs = constant_runs(p, 0, HIGH)
+    runs = sign_runs(p, 0, HIGH)
     assert runs[0][0] == 0 and runs[-1][1] == HIGH
     assert all(a[1] + 1 == b[0] and a[2] != b[2] for a, b in zip(runs, runs[1:], strict=False))
     for first, last, sign in runs:
@@ -55,7 +44,7 @@ def test_the_sign_changes_at_the_roots_and_nowhere_else(roots, lead):
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=6))
 def test_every_run_has_one_sign_at_its_ends_its_middle_and_at_whole_numbers(coefficients):
     p = polynomial(coefficients)
-    for first, last, sign in constant_runs(p, 0, HIGH):
+    for first, last, sign in sign_runs(p, 0, HIGH):
         assert {sign_at(p, double(place)) for place in (first, (first + last) // 2, last)} == {sign}
         inside = [n for n in range(100) if first <= ordinal(float(n)) <= last]
         assert all(sign_at(p, float(n)) == sign for n in inside)
@@ -63,7 +52,7 @@ def test_every_run_has_one_sign_at_its_ends_its_middle_and_at_whole_numbers(coef
 
 def test_two_roots_nearer_than_any_tolerance_are_both_found():
     close = [Fraction(3), Fraction(3) + Fraction(1, 10**13)]
-    assert [sign for _, _, sign in constant_runs(with_roots(close), 0, HIGH)] == [1, 0, -1, 1]
+    assert [sign for _, _, sign in sign_runs(with_roots(close), 0, HIGH)] == [1, 0, -1, 1]
 
 
 @SETTINGS

@@ -7,12 +7,11 @@ from helpers.made_collection import documents, made_collection, queries
 from helpers.made_variants import variants
 from hypothesis import given, settings
 
-from workbench.analysis.fusion_laws import Single, law_of
-from workbench.analysis.list_columns import ListColumns
-from workbench.analysis.tied_scores import falling_scores
+from workbench.analysis.knob_ranks import ListColumns, RowsOf
 from workbench.analysis.ties import ties
 from workbench.registry import make
 from workbench.retrieval.frozen import freeze
+from workbench.retrieval.fusions import falling_scores, formula_of
 from workbench.types import Query, Ranking
 
 RRF = make("fusion", "rrf", {})
@@ -50,8 +49,9 @@ def test_scores_fall_and_are_equal_exactly_where_the_sums_are(docs, text, chosen
     assert len(scores) == len(result.fused) and all(x >= y for x, y in zip(scores, scores[1:], strict=False))
     columns = ListColumns(frozen, frozen.variant, "hybrid")
     held = columns.at(columns.setting())
-    law = columns.law(held)
-    if not isinstance(law_of(chosen.fusion), Single):
-        exact = [law.exact(columns.row(held, columns.index[i])) for i in result.fused.ids]
+    formula = formula_of(chosen.fusion)
+    rows = RowsOf(columns, held, formula)
+    if chosen.fusion.name != "single":
+        exact = [formula.exact(rows.row(columns.index[i])) for i in result.fused.ids]
         assert [x == y for x, y in zip(scores, scores[1:], strict=False)] == [x == y for x, y in zip(exact, exact[1:], strict=False)]
     assert all(abs(x - y) <= 1e-12 * max(1, abs(y)) for x, y in zip(scores, result.fused.scores, strict=True))

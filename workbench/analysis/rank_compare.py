@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.judged import Judged
 from workbench.analysis.overlap import PAGE, Overlap, overlap
-from workbench.analysis.tied_scores import falling_scores
 from workbench.analysis.ties import Range, Scored, metric_range, split_by
 from workbench.errors import BadParameter
+from workbench.retrieval.fusions import falling_scores
 from workbench.retrieval.search import Collection
 from workbench.retrieval.variant import Variant, variant
 from workbench.sources.source import JudgedQuery
