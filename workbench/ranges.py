@@ -47,6 +47,11 @@ def number(name: str, value: Any, low: float = -INFINITE, high: float = INFINITE
     return int(value) if whole else value
 
 
+def declared(function: Callable[..., Any], name: str) -> Any:
+    """The type that a function declares for a parameter; Any if it declares none."""
+    return _hints(function).get(name, Any)
+
+
 def _within(low: float, high: float) -> str:
     if high == INFINITE:
         return "" if low == -INFINITE else f" of at least {low:g}"

@@ -255,3 +255,31 @@ def test_the_bonus_is_solved_as_a_line():
     found = {c.knob: c for c in counterfactuals(frozen, 3, first=1)}
     assert isinstance(found["bonus"], Counterfactual)
     assert all(frozen.replay(with_knobs(chosen, c.change)).rank_of(3) == 1 for c in found.values() if c.verdict == "found")
+
+
+def test_a_fusion_of_one_file_is_solved_weighed_and_tried():
+    from workbench import registry
+    from workbench.retrieval.fusions import fusion, where
+
+    @fusion(counts_every_list=True, linear=("weights",))
+    def borda(row, *, depth: int = 10, weights: tuple[tuple[str, float], ...] = ()):
+        """Σ weight × (depth + 1 - rank), 0 beyond the depth."""
+        given = dict(weights)
+        return {
+            n: w * where(r <= depth, depth + 1 - r, 0 * r)
+            for n, r in row.ranks.items()
+            if (w := given.get(n, 1))
+        }
+
+    try:
+        chosen = with_knobs(FOUR, {"fusion": "borda(depth=3)"})
+        frozen = freeze(made_collection(ROWS), Query("red"), chosen, depth=8)
+        target = frozen.replay(chosen).fused.ids[-1]
+        found = {c.knob: c for c in counterfactuals(frozen, target, first=4)}
+        assert {"depth", "weight.lexical", "weight.semantic", "weight.verbatim"} <= found.keys()
+        for c in found.values():
+            for value in (1, 2, 5, 8) if c.knob in ("depth", "weight.semantic") else ():
+                rank = frozen.replay(with_knobs(chosen, {c.knob: value})).rank_of(target)
+                assert rank == next(r for low, high, r in c.curve if low <= value and (high is None or value <= high))
+    finally:
+        del registry._REGISTRY["fusion"]["borda"]

@@ -164,7 +164,7 @@ def test_a_cell_run_again_replaces_its_channel(collection):
 
 def test_a_fusion_that_would_not_count_it_is_refused(collection):
     for fusion in (max_min(), single(name="lexical")):
-        with pytest.raises(BadParameter, match=f"{fusion.name} counts no list"):
+        with pytest.raises(BadParameter, match=f"{fusion.name} counts no custom list"):
             extended(variant("adr_0172").replace(fusion=fusion), returning([]))
 
 

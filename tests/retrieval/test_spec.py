@@ -83,3 +83,15 @@ def test_a_part_written_down_is_read_back(name, params):
 
     part = Part(name, tuple(params.items()))
     assert _part(str(part)) == part and split(f"{part},x") == [str(part), "x"]
+
+
+@pytest.mark.parametrize("fusion", ["max_min", "verbatim_first"])
+def test_a_fusion_that_counts_no_prior_is_refused_with_one(fusion):
+    with pytest.raises(BadParameter, match="recency|prior"):
+        variant(f"adr_0172(fusion={fusion})+recency")
+
+
+def test_a_fusion_is_chosen_with_its_own_parameters():
+    assert variant("adr_0172(fusion=rrf(k=7))").fusion["k"] == 7
+    with pytest.raises(BadParameter, match="no parameter 'depth'"):
+        variant("adr_0172(fusion=rrf(depth=7))")

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from workbench.errors import BadParameter
-from workbench.ranges import COSINE, COUNT, INFINITE, number
-from workbench.registry import Stage, entries, make
+from workbench.ranges import COSINE, COUNT, INFINITE, RANGES, declared, number
+from workbench.registry import Stage, entries, lookup, make
+from workbench.retrieval.fusions import traits_of
 from workbench.retrieval.variant import AnyVariant, Variant, composed, variant
 from workbench.types import Mode
 
@@ -76,11 +77,20 @@ def with_knobs(spec: str | AnyVariant, turned: Mapping[str, Any], mode: Mode = "
 
 
 def fusions(chosen: Variant) -> dict[str, Stage]:
-    """Every fusion that a variant can be given, by its text: its own, each registered one as it is by default, and
-    each of its lists alone."""
+    """Every fusion that a variant can be given, by its text: its own, each registered one as it is by default that
+    counts all its lists, and each of its lists alone."""
     plain = [make("fusion", n, {}) for n, e in entries("fusion").items() if not _needs(e)]
+    plain = [f for f in plain if not uncounted(chosen, f)]
     alone = [make("fusion", "single", {"name": n}) for n in ("lexical", "semantic") if getattr(chosen, n) is not None]
     return {_text(s): s for s in (chosen.fusion, *plain, *alone)}
+
+
+def uncounted(chosen: Variant, fusion: Stage) -> str:
+    """The name of a list of the variant that a fusion would not count: a prior or a custom channel; "" for none."""
+    traits = traits_of(fusion)
+    if not traits.takes_priors and (priors := [d.name for d in chosen.derived if d.kind == PRIOR]):
+        return priors[0]
+    return chosen.own[0].name if chosen.own and not traits.counts_every_list else ""
 
 
 def _lexical(channel: Stage) -> list[Knob]:
@@ -105,15 +115,17 @@ def _semantic(channel: Stage) -> list[Knob]:
 
 
 def _fusion(fusion: Stage, lists: list[str]) -> list[Knob]:
-    params = dict(fusion.params)
-    found = []
-    if "k" in params:
-        found.append(Knob("k", "real", params["k"], "how fast a list's share falls with the rank in it"))
-    if "bonus" in params:
-        found.append(Knob("bonus", "real", params["bonus"], "what the weaker of two scores adds"))
-    if "weights" in params:
-        given = dict(params["weights"])
-        found += [Knob(WEIGHT + n, "real", given.get(n, 1), f"what a rank in the {n} list counts") for n in lists]
+    """Every number of the fusion, by its name, and the weight of each list."""
+    about, found = traits_of(fusion).about, []
+    for name, value in fusion.params:
+        if name == "weights":
+            given = dict(value)
+            found += [Knob(WEIGHT + n, "real", given.get(n, 1), f"what a rank in the {n} list counts") for n in lists]
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            whole = declared(lookup("fusion", fusion.name).function, name) is int
+            said = about.get(name, f"{name} of {fusion.name}")
+            low, high = RANGES.get(name, COUNT if whole else (0, INFINITE))
+            found.append(Knob(name, "whole" if whole else "real", value, said, low, high=high))
     return found
 
 
@@ -127,14 +139,11 @@ def _turned(chosen: Variant, name: str, value: Any, mode: Mode) -> Variant:
     if name == "third_list":
         return chosen.replace(derived=_third_lists(chosen)[value])
     if name == "fusion":
-        fusion = fusions(chosen)[value]
-        # Only the fusion that names them counts priors by their values; to any other they would be lists of ranks.
-        kept = tuple(d for d in chosen.derived if d.kind != PRIOR or fusion == chosen.fusion)
-        return chosen.replace(fusion=fusion, derived=kept)
+        return chosen.replace(fusion=_fusion_of(chosen, value))
     if name.startswith(WEIGHT):
         weights = {**dict(chosen.fusion["weights"]), name.removeprefix(WEIGHT): value}
         return chosen.replace(fusion=chosen.fusion.replace(weights=weights))
-    if name in ("k", "bonus"):
+    if name in dict(chosen.fusion.params):
         return chosen.replace(fusion=chosen.fusion.replace(**{name: value}))
     if name in ("semantic_limit", "floor"):
         return chosen.replace(semantic=chosen.semantic.replace(**{name.removeprefix("semantic_"): value}))
@@ -145,13 +154,28 @@ def _turned(chosen: Variant, name: str, value: Any, mode: Mode) -> Variant:
     return chosen.replace(lexical=chosen.lexical.replace(policy=changed))
 
 
+def _fusion_of(chosen: Variant, text: str) -> Stage:
+    """The fusion of that text: one of the choices, or a registered one with its parameters, `borda(depth=10)`."""
+    if text in (known := fusions(chosen)):
+        return known[text]
+    from workbench.retrieval.spec import stage_of
+
+    fusion = stage_of("fusion", text)
+    if missed := uncounted(chosen, fusion):
+        raise BadParameter(
+            f"{fusion.name} does not count the list {missed!r} of {chosen.name}",
+            do=f"Use one of {', '.join(known)}",
+        )
+    return fusion
+
+
 def _checked(knob: Knob, value: Any) -> Any:
-    if knob.kind == "choice":
+    if knob.kind == "choice" and knob.name != "fusion":
         if value not in knob.choices:
             raise BadParameter(f"{knob.name} cannot be {value!r}", do=f"Use one of {', '.join(map(str, knob.choices))}")
         return value
-    if knob.name == "floor" and value is None:
-        return None
+    if knob.name == "fusion" or (knob.name == "floor" and value is None):
+        return value
     return number(knob.name, value, knob.low, knob.high, whole=knob.kind == "whole")
 
 

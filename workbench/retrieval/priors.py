@@ -15,6 +15,7 @@ from workbench.errors import BadParameter
 from workbench.registry import Stage, make, register
 from workbench.retrieval.context import Context
 from workbench.retrieval.dates import recognise
+from workbench.retrieval.fusions import traits_of
 from workbench.retrieval.variant import AnyVariant, Variant, variant
 from workbench.stores.moments import moment_of
 from workbench.types import Facets, PointId, Query, Ranking, point_order
@@ -98,7 +99,7 @@ def dated(query: Query, ctx: Context, *, field: Field = "created", now: str = ""
 
 def with_prior(base: Variant, stage: Stage, weight: float = WEIGHT) -> Variant:
     """The variant with one more prior of that weight. Raises BadParameter for a fusion other than RRF."""
-    if base.fusion.name not in ("rrf", "rrf_priors"):
+    if base.fusion.name != "rrf" and not traits_of(base.fusion).takes_priors:
         raise BadParameter(f"a prior is added to RRF, and {base.name} fuses by {base.fusion.name}", do="Take a variant that fuses by rrf")
     held = base.fusion.get("priors", ())
     if stage.name in held:

@@ -14,13 +14,11 @@ from typing import Any
 from workbench.errors import BadParameter
 from workbench.ranges import COSINE, number
 from workbench.registry import Stage, entries, make
-from workbench.retrieval.fusions import single
+from workbench.retrieval.fusions import single, traits_of
 from workbench.retrieval.variant import AnyVariant, Variant, composed, variant
 
 FORM = "Write NAME, NAME(knob=value,…) or NAME+CHANNEL"
 OURS = "workbench.retrieval.channels"
-COUNTS_EVERY_LIST = ("rrf", "rrf_priors", "verbatim_first")
-"""The fusions in which a further list takes part."""
 
 _PART = re.compile(r"(?P<name>[^\s()+,=\"]+)\s*(?:\((?P<params>.*)\))?", re.DOTALL)
 _WORDS = {"true": True, "false": False, "none": None}
@@ -75,6 +73,8 @@ def parse(text: str) -> AnyVariant:
     """The variant of a specification. Raises BadParameter that names the part which is wrong."""
     first, *others = (_part(piece) for piece in split(text, "+"))
     made, knobs = _base(first)
+    if "fusion" in knobs:  # it says which further lists are counted
+        made = _chosen(composed(made), {"fusion": knobs.pop("fusion")})
     for part in others:
         made = extended(composed(made), _stage(part))
     if knobs:
@@ -122,8 +122,8 @@ def extended(base: Variant, stage: Stage) -> Variant:
         from workbench.retrieval.priors import with_prior
 
         return with_prior(base, stage)
-    if base.fusion.name not in COUNTS_EVERY_LIST:
-        raise BadParameter(f"{base.fusion.name} counts no list of one's own", where=base.name, do="Add it to a variant that fuses by rrf")
+    if not traits_of(base.fusion).counts_every_list:
+        raise BadParameter(f"{base.fusion.name} counts no custom list", where=base.name, do="Add it to a variant that fuses by rrf")
     if any(s.name == stage.name and s.get("name") == stage.get("name") for s in base.own):
         raise BadParameter(f"{base.name} has the channel {stage.name!r} already")
     return base.replace(name=f"{base.name}+{stage.name}", own=(*base.own, stage))
@@ -164,6 +164,12 @@ def _chosen(made: Variant, given: dict[str, Any]) -> Variant:
             found = [c for c in known[name].choices if str(c).lower() == str(value).lower() or str(c).startswith(f"{value}(")]
             given[name] = found[0] if len(found) == 1 else value
     return with_knobs(made, given)
+
+
+def stage_of(kind: str, text: str) -> Stage:
+    """A registered stage as it is written, `rrf(k=10)`. Raises BadParameter."""
+    part = _part(text)
+    return make(kind, part.name, dict(part.params))
 
 
 def _stage(part: Part) -> Stage:
