@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
@@ -26,12 +26,12 @@ SIZE = "tiny"
 @dataclass(frozen=True, slots=True)
 class Fault:
     """`name` says what is wrong, `put_in` patches it, `claims` are those that must notice it. A `quick` one runs
-    with the tests. `size` is the run's size; `fresh` loads anew what the claims are measured on."""
+    with the tests: True with all its claims, or those that need nothing large. `size` is the run's size; `fresh` loads anew what the claims are measured on."""
 
     name: str
     claims: Sequence[str]
     put_in: Callable[[MonkeyPatch], None]
-    quick: bool = False
+    quick: bool | tuple[str, ...] = False
     size: str = SIZE
     fresh: bool = False
 
@@ -55,6 +55,11 @@ class Outcome:
 def faults(record: str) -> list[Fault]:
     """The faults of a record, in the order of its module."""
     return import_module(f"faults.{MODULES[record]}").FAULTS
+
+
+def quick_faults(record: str) -> list[Fault]:
+    """The quick faults of a record, each with the claims that are measured quickly."""
+    return [f if f.quick is True else replace(f, claims=f.quick) for f in faults(record) if f.quick]
 
 
 def put_in(

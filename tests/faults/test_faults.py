@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from faults import MODULES, faults, put_in
+from faults import MODULES, faults, put_in, quick_faults
 from workbench.analysis.record import load_record
 
 
@@ -21,7 +21,7 @@ def test_the_quick_faults_are_noticed(record, tmp_path, monkeypatch):
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
     missed = [
         (fault.name, [str(o) for o in found])
-        for fault, found in put_in(record, [f for f in faults(record) if f.quick])
+        for fault, found in put_in(record, quick_faults(record))
         if not all(o.noticed for o in found)
     ]
     assert missed == []
