@@ -66,6 +66,12 @@ def cascade_of(settings: MatchingSettings) -> Cascade:
     return tuple(found)
 
 
+def _chosen(library: Library) -> Cascade:
+    """The cascade of a library's settings; the machine's switch for embeddings comes before the library's."""
+    settings, on = library.settings, library.encoder is not None
+    return cascade_of(settings if settings.embeddings == on else replace(settings, embeddings=on))
+
+
 def ask(library: Library, request: RecordedRequest, cascade: Cascade | None = None) -> Outcome:
     """Answer a request from the library or not at all; what came near waits for review; the call is logged."""
     if cascade is None or cascade[0].name == "exact":
@@ -78,7 +84,7 @@ def ask(library: Library, request: RecordedRequest, cascade: Cascade | None = No
             )
             return Outcome(True, "exact", 1.0, found[0], found[1], _EXACT)
     library.refresh()
-    return _ask(library, library.normal.prepare(request), cascade or cascade_of(library.settings))
+    return _ask(library, library.normal.prepare(request), cascade or _chosen(library))
 
 
 def _ask(library: Library, prepared: Prepared, cascade: Cascade) -> Outcome:
@@ -99,7 +105,7 @@ def replay(
     library: Library, requests: Iterable[RecordedRequest], cascade: Cascade | None = None
 ) -> Iterator[Outcome]:
     """The outcomes of many requests in order, without queueing or logging: what a library would have done."""
-    chosen = cascade or cascade_of(library.settings)
+    chosen = cascade or _chosen(library)
     for request in requests:
         yield _outcome(library, *_walk(library, library.normal.prepare(request), chosen))
 

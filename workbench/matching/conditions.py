@@ -38,6 +38,7 @@ def conditions(library: Library, found: Candidate) -> list[Condition]:
             ask.attachments == entry.attachments,
             f"{len(ask.attachments)} / {len(entry.attachments)}",
         ),
+        "structure": (ask.structure == entry.structure, _structure(ask, entry)),
     }
     shape = [Condition(name, met, "" if met else detail) for name, (met, detail) in told.items()]
     return shape + [_gate(name, ask, entry) for name in library.settings.gates]
@@ -47,6 +48,13 @@ def _gate(name: str, ask: Prepared, entry: Prepared) -> Condition:
     met = GATES[name](ask.compared, entry.compared)
     detail = f"{ask.compared.marks} / {entry.compared.marks}" if name == "same_marks" and not met else ""
     return Condition(name, met, detail)
+
+
+def _structure(ask: Prepared, entry: Prepared) -> str:
+    """The first message whose parts differ; the system text is number 0."""
+    pairs = enumerate(zip(ask.structure, entry.structure, strict=False))
+    number = next((n for n, (a, b) in pairs if a != b), min(len(ask.structure), len(entry.structure)))
+    return f"parts, calls or results of message {number}"
 
 
 def _tools(ask: Prepared, entry: Prepared) -> str:

@@ -46,12 +46,13 @@ def open_encoder(tokens: int, *, cached: bool = False) -> TailEncoder:
     """
     why = "embeddings are switched on for this library and cannot run"
     try:
+        from workbench.matching.settings import OFFLINE, switched
         from workbench.settings import home, settings
         from workbench.stores.embedding import Embedder
         from workbench.stores.model import UnknownModel, find_model, open_model
 
         chosen = settings()
-        found = find_model(chosen.model, fetch=chosen.fetch)
+        found = find_model(chosen.model, fetch=chosen.fetch and not switched(OFFLINE))
         tokenizer = open_model(found).model.tokenizer
     except ImportError as error:
         raise NotAvailable(

@@ -7,6 +7,7 @@ import sqlite3
 
 from workbench.matching.fingerprint import Prepared, digest, shape_text, words_text
 from workbench.matching.request import Answer, json_text
+from workbench.matching.schema import UNINDEXED, has_fts5
 from workbench.text import well_formed
 
 EVERY_ENTRY = ""
@@ -65,7 +66,7 @@ def put_request(db: sqlite3.Connection, ask: Prepared, *, answered: bool, source
 
 def put_fingerprints(db: sqlite3.Connection, request_id: int, ask: Prepared) -> None:
     db.execute(
-        "INSERT INTO fingerprints VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO fingerprints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             request_id,
             ask.exact,
@@ -75,16 +76,20 @@ def put_fingerprints(db: sqlite3.Connection, request_id: int, ask: Prepared) -> 
             words_text(ask.compared.words),
             ask.compared.marks,
             ask.last,
+            " ".join(map(str, ask.compared.places)),
         ),
     )
 
 
 def put_words(db: sqlite3.Connection, request_id: int, ask: Prepared) -> None:
-    """Index an entry's words, and count them."""
-    db.execute(
-        "INSERT INTO entry_words(rowid, words, speakers) VALUES (?, ?, ?)",
-        (request_id, words_text(ask.words), speakers_token(ask.speakers)),
-    )
+    """Index an entry's words, and count them. Without FTS5 the words are only counted, and the file says so."""
+    if has_fts5(db):
+        db.execute(
+            "INSERT INTO entry_words(rowid, words, speakers) VALUES (?, ?, ?)",
+            (request_id, words_text(ask.words), speakers_token(ask.speakers)),
+        )
+    else:
+        db.execute("INSERT OR IGNORE INTO settings VALUES (?, '')", (UNINDEXED,))
     db.executemany(
         "INSERT INTO word_counts VALUES (?, 1) ON CONFLICT(word) DO UPDATE SET entries = entries + 1",
         [(word,) for word in sorted({EVERY_ENTRY, *ask.words})],

@@ -25,6 +25,8 @@ from workbench.types import content_hash
 INCLUDE_PARAMS = ("api", "model", "stream", "tool_choice", "response_format")
 """Parameters whose values must be equal: the ADR leaves the list to the project. `api` and `stream` are the wire
 form that a client can read; the others change what a right answer is."""
+FORM = 2
+"""Counts the changes of what is derived here, so that older files are derived anew."""
 EVERY_PARAM = "*"
 """In `include_params`: all parameters of the request must be equal."""
 
@@ -41,7 +43,7 @@ class Normal:
     @property
     def hash(self) -> str:
         return content_hash(
-            self.redaction.hash, self.scrubbing.hash, sorted(self.include_params), self.tail_n
+            FORM, self.redaction.hash, self.scrubbing.hash, sorted(self.include_params), self.tail_n
         )
 
     def prepare(self, request: RecordedRequest) -> Prepared:
@@ -85,8 +87,13 @@ class Prepared:
         return {k: self.request.params[k] for k in self.normal.include_params if k in self.request.params}
 
     @cached_property
-    def attachments(self) -> tuple[tuple[str, str, str], ...]:
-        return self.request.attachments(self.normal.tail_n)
+    def attachments(self) -> tuple[tuple[int, int, str, str, str], ...]:
+        """(message, place in it, kind, name, text) of everything in the compared messages that no word shows."""
+        return tuple(
+            (number, place, p.kind, p.name, p.text)
+            for number, m in enumerate(self.request.tail(self.normal.tail_n))
+            for place, p in enumerate(m.parts) if p.kind in ATTACHED
+        )  # fmt: skip
 
     @cached_property
     def shape(self) -> dict[str, str]:
@@ -96,14 +103,25 @@ class Prepared:
             "tools": self.tools,
             "params": self.params,
             "attachments": self.attachments,
+            "structure": self.structure,
         }
         return {name: digest(canonical_json(value))[:16] for name, value in parts.items()}
+
+    @cached_property
+    def structure(self) -> list[list[Any]]:
+        """What words do not show: for each message its role and its readable parts with kind, name, the call that an id ties
+        them to, and indentation; calls and results with what they say, so that no result is another call's."""
+        return [
+            [role, [[kind, name, number, _data(text) if kind in DATA else "", indents]
+                    for kind, name, number, text, indents in parts if kind not in ATTACHED]]
+            for role, parts in [["system", [["text", "", 0, self._system, indents_of(self.request.system)]]], *self._messages]
+        ]  # fmt: skip
 
     @cached_property
     def compared(self) -> Compared:
         """Words and marks of system text and compared messages in order, scrubbed; words folded, stop words kept."""
         return compared([self._system, *(
-            t for _, parts in self._messages for kind, name, _, text in parts if kind not in ATTACHED for t in (name, text)
+            f"{name}\n{text}" for _, parts in self._messages for kind, name, _, text, _ in parts if kind not in ATTACHED
         )])  # fmt: skip
 
     @property
@@ -135,12 +153,34 @@ class Prepared:
 
     def _normal_part(self, part: Part, seen: Seen, calls: dict[str, int]) -> list[Any]:
         # An attachment's address or digest is what it is; no rule may make two of them equal.
+        # The id comes first: a text that names it later means this one, and no other that looks like it.
+        self.normal.scrubbing.apply(part.id, seen)
         text = part.text if part.kind in ATTACHED else self._normal_text(part, seen)
         number = calls.setdefault(part.id, len(calls) + 1) if part.id else 0
-        return [part.kind, part.name, number, text]
+        indents = [] if part.kind in ATTACHED else indents_of(part.text)
+        return [part.kind, part.name, number, text, indents]
 
     def _normal_text(self, part: Part, seen: Seen) -> str:
         return normal_text(self.normal.scrubbing, part.text, seen)
+
+
+DATA = frozenset({"call", "result"})
+"""Kinds of parts that hold data: other data has another answer, whatever words it shares."""
+
+
+def _data(text: str) -> str:
+    """JSON as it is; of any other text the words."""
+    return text if text[:1] in ("{", "[") else words_text(DEFAULT.words(text))
+
+
+def indents_of(text: str) -> list[int]:
+    """How far the lines that are not blank are indented beyond the least; [] where all are alike."""
+    if "\n" not in text:
+        return []
+    lines = [line.expandtabs() for line in text.splitlines() if line.strip()]
+    widths = [len(line) - len(line.lstrip()) for line in lines]
+    least = min(widths, default=0)
+    return [w - least for w in widths] if any(w > least for w in widths) else []
 
 
 def shape_differences(one: Mapping[str, str], other: Mapping[str, str]) -> tuple[str, ...]:
@@ -154,8 +194,8 @@ def shape_text(shape: Mapping[str, str]) -> str:
 
 def compared(texts: Sequence[str]) -> Compared:
     """The words and marks of scrubbed texts."""
-    found = "".join(m for t in texts for m in marks(t))
-    return Compared(tuple(w for t in texts for w in DEFAULT.words(t)), well_formed(found))
+    found, words = "".join(m for t in texts for m in marks(t)), [DEFAULT.words(t) for t in texts]
+    return Compared(tuple(w for some in words for w in some), well_formed(found), tuple(map(len, words)))
 
 
 def words_text(words: Sequence[str]) -> str:

@@ -21,8 +21,8 @@ from workbench.matching.project import Project
 from workbench.matching.redaction import redaction
 from workbench.matching.request import Answer, RecordedRequest
 from workbench.matching.rules import RuleSet, Seen
-from workbench.matching.schema import LibraryError, connect, prepare_file, transaction
-from workbench.matching.settings import MatchingSettings
+from workbench.matching.schema import LibraryError, connect, has_fts5, prepare_file, transaction
+from workbench.matching.settings import MatchingSettings, embeddings_on
 from workbench.matching.similarity import Compared
 from workbench.matching.vectors import Encoder, Matrix, VectorWorker, embed_pending, read_matrix, set_version
 from workbench.settings import home
@@ -138,7 +138,7 @@ class Library:
             self._switch()
 
     def _encoder_for(self, settings: MatchingSettings) -> Encoder | None:
-        if not settings.embeddings:
+        if not embeddings_on(settings):
             return None
         if self._given is not None or self.encoder is not None:
             return self._given or self.encoder
@@ -207,25 +207,35 @@ class Library:
         )
         return [row[0] for row in rows]
 
-    def rejected(self, fingerprint: str) -> set[int]:
-        """The entries that reviewers rejected for requests with that normalised fingerprint."""
+    def candidate_states(self, fingerprint: str) -> dict[int, str]:
+        """The state of each entry that is or was a candidate for requests with that normalised fingerprint; a
+        rejection comes before any other."""
         rows = self.db.execute(
-            "SELECT c.entry_id FROM fingerprints f JOIN candidates c ON c.request_id = f.request_id "
-            "WHERE f.normalised = ? AND c.state = 'rejected'",
+            "SELECT c.entry_id, c.state FROM fingerprints f JOIN candidates c ON c.request_id = f.request_id "
+            "WHERE f.normalised = ? ORDER BY c.state = 'rejected'",
             (fingerprint,),
         )
-        return {row[0] for row in rows}
+        return dict(rows.fetchall())
+
+    def rejected(self, fingerprint: str) -> set[int]:
+        """The entries that reviewers rejected for requests with that normalised fingerprint."""
+        return {entry for entry, state in self.candidate_states(fingerprint).items() if state == "rejected"}
 
     def compared(self, entry_ids: Sequence[int]) -> dict[int, tuple[Compared, dict[str, str]]]:
         """(words and marks, shape) of entries by id."""
         marks = ",".join("?" * len(entry_ids))
         rows = self.db.execute(
-            f"SELECT request_id, words, marks, shape FROM fingerprints WHERE request_id IN ({marks})",
+            f"SELECT request_id, words, marks, places, shape FROM fingerprints WHERE request_id IN ({marks})",
             entry_ids,
         )
-        return {i: (Compared(text_words(words), held), json.loads(shape)) for i, words, held, shape in rows}
+        return {
+            i: (Compared(text_words(words), held, tuple(map(int, places.split()))), json.loads(shape))
+            for i, words, held, places, shape in rows
+        }
 
     def index(self, name: str, *, query_words: int, common_share: float, scan_limit: int) -> Index:
+        if name == "fts5" and not has_fts5(self.db):
+            name = "scan"
         return index_of(name, query_words=query_words, common_share=common_share, scan_limit=scan_limit)
 
     def matrix(self) -> Matrix:

@@ -9,6 +9,7 @@ from workbench.matching import entries
 from workbench.matching.fingerprint import Normal
 from workbench.matching.redaction import Redaction
 from workbench.matching.request import Answer, RecordedRequest, json_text
+from workbench.matching.schema import ENTRY_WORDS, has_fts5
 from workbench.matching.vectors import bump
 
 
@@ -19,7 +20,9 @@ def remake(db: sqlite3.Connection, normal: Normal) -> None:
     """
     _clean_answers(db, normal.redaction)
     last = dict(db.execute("SELECT request_id, last FROM fingerprints"))
-    db.execute("DELETE FROM entry_words")
+    if has_fts5(db):  # made new, because FTS5 keeps the words of deleted rows until it merges
+        db.execute("DROP TABLE entry_words")
+        db.execute(ENTRY_WORDS)
     db.execute("DELETE FROM word_counts")
     db.execute("DELETE FROM fingerprints")
     for request_id, body, source, answered in db.execute(

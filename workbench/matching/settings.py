@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
@@ -26,7 +27,7 @@ class MatchingSettings:
     query_words: int = 64
     common_share: float = 0.5
     likeness: str = "dice_multiset"
-    gates: tuple[str, ...] = ("same_order", "same_marks")
+    gates: tuple[str, ...] = ("same_order", "same_marks", "same_places")
     max_candidates: int = 3
     embeddings: bool = False
     embedding_serve: float | None = None
@@ -53,6 +54,7 @@ class MatchingSettings:
 
     def with_(self, **changes: Any) -> MatchingSettings:
         """New settings with some changed. Raises BadParameter for an unknown name or a wrong value."""
+        changes = {RECORD_NAMES.get(k, k): None if k in RECORD_NAMES and v == "off" else v for k, v in changes.items()}
         known = {f.name for f in fields(self)}
         for name in changes:
             if name not in known:
@@ -67,6 +69,29 @@ class MatchingSettings:
         return cls().with_(**json.loads(text))
 
 
+RECORD_NAMES = {
+    "bm25_serve_threshold": "serve", "bm25_review_threshold": "review",
+    "embedding_serve_threshold": "embedding_serve", "embedding_review_threshold": "embedding_review",
+}  # fmt: skip
+"""ADR-0003's names of settings, accepted for ours; `off` is None there."""
+SWITCH, OFFLINE = "SEMULA_EMBEDDINGS", "SEMULA_EMBEDDINGS_OFFLINE"
+"""ADR-0003's environment variables: `on` and `off`."""
+
+
+def switched(name: str) -> bool | None:
+    """Whether an environment variable of the record says on or off; None where it is not set. Raises BadParameter."""
+    said = os.environ.get(name, "").strip().lower()
+    if said not in ("", "on", "off"):
+        raise BadParameter(f"{name} must be on or off, not {said!r}")
+    return {"on": True, "off": False}.get(said)
+
+
+def embeddings_on(settings: MatchingSettings) -> bool:
+    """Whether the embedding tier runs: the machine's switch decides for every library, else the library's setting."""
+    machine = switched(SWITCH)
+    return settings.embeddings if machine is None else machine
+
+
 SOURCES: Mapping[str, str] = {
     "serve": "ADR-0003, SEM-E6: bm25_serve_threshold 1 (0.97 for a day)",
     "review": "ADR-0003, SEM-E6: bm25_review_threshold 0.6, untuned",
@@ -79,7 +104,7 @@ SOURCES: Mapping[str, str] = {
     "gates": "this workbench: the record has none, and so serves `dog bites man` for `man bites dog` at its strictest "
     "threshold; a pair that breaks a gate goes to review",
     "max_candidates": "ADR-0003, SEM-E6: at most 3, counted over all states",
-    "embeddings": "ADR-0003, SEM-E8: opt-in",
+    "embeddings": "ADR-0003, SEM-E8: opt-in; SEMULA_EMBEDDINGS=on or off decides for every library",
     "embedding_serve": "ADR-0003, SEM-E8: embedding_serve_threshold off",
     "embedding_review": "ADR-0003, SEM-E8: embedding_review_threshold 0.75",
     "embedding_tokens": "ADR-0003, SEM-E8: truncated to 128 tokens",

@@ -18,10 +18,12 @@ Likeness = Callable[[Words, Words], float]
 
 
 class Compared(NamedTuple):
-    """What the gates look at: the words in order, and the marks between them that are not those of a sentence."""
+    """What the gates look at: the words in order, the marks between them that are not those of a sentence, and how
+    many of the words are in the system text and in each part of a message."""
 
     words: tuple[str, ...]
     marks: str = ""
+    places: tuple[int, ...] = ()
 
 
 Gate = Callable[[Compared, Compared], bool]
@@ -117,16 +119,32 @@ def same_marks(a: Compared, b: Compared) -> bool:
     return a.marks == b.marks
 
 
+def same_places(a: Compared, b: Compared) -> bool:
+    """The words that both have are in the same part of the same message: nobody is given another's words."""
+    shared = Counter(a.words) & Counter(b.words)
+    return _kept_places(a, shared) == _kept_places(b, shared)
+
+
+def _kept_places(a: Compared, shared: Counter[str]) -> Counter[tuple[str, int]]:
+    places = [place for place, size in enumerate(a.places or (len(a.words),)) for _ in range(size)]
+    left, kept = Counter(shared), Counter()
+    for word, place in zip(a.words, places, strict=True):
+        if left[word] > 0:
+            left[word] -= 1
+            kept[word, place] += 1
+    return kept
+
+
 LIKENESSES: dict[str, Likeness] = {
     f.__name__: f for f in (dice_multiset, dice_set, dice_bigrams, containment)
 }
 GATES: dict[str, Gate] = {
-    f.__name__: f for f in (same_order, same_marks, same_numbers, same_negation, same_content_words)
+    f.__name__: f for f in (same_order, same_marks, same_places, same_numbers, same_negation, same_content_words)
 }
 
 
 GATE_WORDS = {
-    "same_order": "order of words", "same_marks": "marks", "same_numbers": "numbers", "same_negation": "negations",
+    "same_order": "order of words", "same_marks": "marks", "same_places": "places of words", "same_numbers": "numbers", "same_negation": "negations",
     "same_content_words": "content words",
 }  # fmt: skip
 """What a gate asks to be the same, after "not the same"."""

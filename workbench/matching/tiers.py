@@ -137,8 +137,8 @@ def _decide(
     serve: float | None, review: float, gates: Sequence[str], what: str,
 ) -> Finding:  # fmt: skip
     """Score, best first (ties by id): the first that may be served is; else those over `review` are proposed."""
-    rejected = library.rejected(ask.normalised) if near else set()
-    held = library.compared([entry for entry in near if entry not in rejected])
+    known = library.candidate_states(ask.normalised) if near else {}
+    held = library.compared([entry for entry in near if known.get(entry) != "rejected"])
     ranked = [
         Proposal(entry, score(text, entry), _broken(ask, text, shape, gates))
         for entry, (text, shape) in held.items()
@@ -157,6 +157,10 @@ def _decide(
             )
     over = tuple(p for p in ranked if p.score >= review)
     why = _why(ranked[0], serve, review)
+    full = len(known) >= library.settings.max_candidates
+    if over and not any(known.get(p.entry_id, "" if full else "open") == "open" for p in over):
+        rejections = sum(state == "rejected" for state in known.values())
+        return Finding("miss", f"{why}; rejected before: {rejections} of its {len(known)} candidates", best, serve, review)
     return Finding("review" if over else "miss", why, best, serve, review, proposals=over)
 
 

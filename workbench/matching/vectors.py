@@ -6,13 +6,18 @@ stored set changes, and never otherwise.
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from workbench.matching.call_log import write_rows
+from workbench.matching.redaction import redaction
+from workbench.matching.request import json_text
 from workbench.matching.schema import connect, transaction
 
 if TYPE_CHECKING:
@@ -162,4 +167,13 @@ class VectorWorker:
             embed_pending(db, self._encoder, stop=lambda: self._stopped)
             self.error = None
         except Exception as error:  # a failing model leaves entries without vectors, and is tried again
+            if str(error) != str(self.error):
+                self._log(db, error)
             self.error = error
+
+    def _log(self, db: sqlite3.Connection, error: Exception) -> None:
+        """Say a failure once in the call log; the log must not end the worker."""
+        why = redaction().text(f"the vector worker failed: {type(error).__name__}: {error}"[:300])
+        steps = json_text([["embedding", "failed", None, why]])
+        with contextlib.suppress(sqlite3.Error), transaction(db):
+            write_rows(db, [(time.time(), "", "failed", "embedding", None, None, None, None, steps)])

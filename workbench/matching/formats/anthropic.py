@@ -76,10 +76,10 @@ def _part(part: Mapping[str, Any]) -> Part:
         return Part("call", canonical_json(part.get("input")), text_of(part["name"]), text_of(part.get("id")))
     if kind in ("image", "document") and isinstance(part.get("source"), Mapping):
         source = part["source"]
-        named = text_of(source.get("media_type")) or kind
+        named, more = text_of(source.get("media_type")) or kind, rest(part, "type", "source", "cache_control")
         if source.get("type") in ("base64", "text"):
-            return media(named, data=text_of(source["data"]))
-        return media(named, address=text_of(source.get("url") or source.get("file_id")))
+            return media(named, data=text_of(source["data"]), more=more)
+        return media(named, address=text_of(source.get("url") or source.get("file_id")), more=more)
     return opaque(str(kind or "untyped"), rest(part, "type", "cache_control"))
 
 

@@ -75,9 +75,10 @@ def _part(part: Mapping[str, Any]) -> Part:
         if kind in part:
             held = part[kind]
             named, source = f"{kind}/{text_of(held.get('format'))}", held.get("source") or {}
+            more = rest(held, "format", "source")
             if isinstance(source.get("bytes"), str | bytes):
-                return media(named, data=source["bytes"])
-            return media(named, address=canonical_json(source))
+                return media(named, data=source["bytes"], more=more)
+            return media(named, address=canonical_json(source), more=more)
     return opaque("+".join(sorted(part)), part)
 
 

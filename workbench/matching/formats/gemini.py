@@ -46,6 +46,8 @@ def request(wire: Wire) -> RecordedRequest:
         role = ROLES[content.get("role")]
         for part in map(_camel_keys, content.get("parts") or ()):
             turns.add("tool" if "functionResponse" in part else role, [_part(part)], join=True)
+            if more := rest(part.get("functionResponse") or {}, "name", "id", "response"):
+                turns.add("tool", [opaque("functionResponse", more)], join=True)
     config = {_camel(k): v for k, v in (body.get("generationConfig") or {}).items()}
     form = {k: config[k] for k in FORM if config.get(k) is not None}
     found = _PATH.search(wire.path)
@@ -82,12 +84,16 @@ def _part(part: Mapping[str, Any]) -> Part:
         return Part("result", said, text_of(result.get("name")), text_of(result.get("id")))
     if data := part.get("inlineData"):
         data = _camel_keys(data)
-        return media(text_of(data.get("mimeType")), data=text_of(data["data"]))
+        return media(text_of(data.get("mimeType")), data=text_of(data["data"]), more=_beside(part, data, "inlineData"))
     if held := part.get("fileData"):
         held = _camel_keys(held)
-        return media(text_of(held.get("mimeType")), address=text_of(held["fileUri"]))
+        return media(text_of(held.get("mimeType")), address=text_of(held["fileUri"]), more=_beside(part, held, "fileData"))
     named = rest(part, "thoughtSignature")
     return opaque("+".join(sorted(named)), named)
+
+
+def _beside(part: Mapping[str, Any], held: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    return rest(part, kind, "thought", "thoughtSignature") | rest(held, "mimeType", "data", "fileUri")
 
 
 def _camel(key: str) -> str:

@@ -67,7 +67,7 @@ def _parts(role: str, message: Mapping[str, Any]):
     if message.get("function_call"):
         yield _call({"function": message["function_call"]})
     known = ("role", "content", "tool_calls", "function_call", "tool_call_id", "reasoning_content", "reasoning",
-             "prefix", "refusal", "annotations", "cache_control", *(("name",) if role == "tool" else ()))  # fmt: skip
+             "refusal", "annotations", "cache_control", *(("name",) if role == "tool" else ()))  # fmt: skip
     yield from (opaque(k, v) for k, v in rest(message, *known).items() if v != [])
     if message.get("refusal"):
         yield Part("text", text_of(message["refusal"]))
@@ -93,11 +93,12 @@ def _content_part(part: Any) -> Part:
         )
     if kind in ("image_url", "video_url", "document_url"):
         held = part[kind]
-        return media(kind.removesuffix("_url"), address=held if isinstance(held, str) else held["url"])
+        return media(kind.removesuffix("_url"), address=held if isinstance(held, str) else held["url"],
+                     more={} if isinstance(held, str) else rest(held, "url"))  # fmt: skip
     if kind == "input_audio":
         return media("audio/" + text_of(part[kind].get("format")), data=text_of(part[kind]["data"]))
     if kind == "file" and (data := part["file"].get("file_data")):
-        return media("file", address=data)
+        return media("file", address=data, more=rest(part["file"], "file_data"))
     return opaque(str(kind or "untyped"), part)
 
 

@@ -101,9 +101,9 @@ def _part(part: Mapping[str, Any]) -> Part:
     if kind == "reasoning_text":
         return Part("reasoning", text_of(part["text"]))
     if kind == "input_image" and part.get("image_url"):
-        return media("image", address=text_of(part["image_url"]))
+        return media("image", address=text_of(part["image_url"]), more=rest(part, "type", "image_url"))
     if kind == "input_file" and part.get("file_data"):
-        return media("file", address=text_of(part["file_data"]))
+        return media("file", address=text_of(part["file_data"]), more=rest(part, "type", "file_data"))
     return opaque(str(kind or "untyped"), part)
 
 

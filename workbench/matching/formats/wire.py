@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -108,15 +109,19 @@ def opaque(name: str, value: Any) -> Part:
     return Part("opaque", canonical_json(value), name)
 
 
-def media(media_type: str, *, data: str | bytes | None = None, address: str | None = None) -> Part:
-    """An attachment by the sha256 of its encoded data, or by its address; a data: address is data."""
+def media(
+    media_type: str, *, data: str | bytes | None = None, address: str | None = None, more: Mapping[str, Any] = MappingProxyType({})
+) -> Part:
+    """An attachment by the sha256 of its encoded data, or by its address; a data: address is data. `more`: what the
+    model is given beside it (a title, a level of detail)."""
+    beside = f" {canonical_json(more)}" if more else ""
     if data is None and address and address.startswith("data:"):
         head, _, data = address.partition(",")
         media_type = head[5:].split(";")[0] or media_type
     if data is None:
-        return Part("media", text_of(address), media_type)
+        return Part("media", text_of(address) + beside, media_type)
     raw = data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass")
-    return Part("media", "sha256:" + hashlib.sha256(raw).hexdigest(), media_type)
+    return Part("media", "sha256:" + hashlib.sha256(raw).hexdigest() + beside, media_type)
 
 
 def rest(data: Mapping[str, Any], *without: str) -> dict[str, Any]:
