@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from helpers.matching import said
-
 from workbench.matching.cascade import ask
 from workbench.matching.library import Library
 from workbench.matching.request import Message, Part, RecordedRequest, canonical_json
