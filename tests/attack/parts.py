@@ -201,7 +201,7 @@ def documents(directory: Path, count: int) -> Found:
             if n not in [h.id for h in collection.search(f"word{n}", "bm25_ranking", limit=8).hits]:
                 found.failed.append(f"document {n} is not found by its own word")
     for n in range(0, count, max(1, count // 20)):
-        shown = subprocess.run([sys.executable, "-m", "workbench.cli", "search", "c", f"word{n}"], capture_output=True, env=_env())
+        shown = subprocess.run([sys.executable, "-c", "from workbench.cli import main; main()", "search", "c", f"word{n}"], capture_output=True, env=_env())
         if shown.returncode or any(c < 32 and c not in (9, 10) for c in shown.stdout):
             found.failed.append(f"document {n} at the terminal: {shown.returncode} {shown.stderr[-200:]!r}")
     return found

@@ -184,7 +184,7 @@ def check(generation: Path, manifest: Manifest, *, whole: bool = False) -> None:
     read_seal(generation, whole=whole, error=BrokenCollection)
     open_catalog(generation, manifest).close()
     if EDGE in manifest.engines:
-        read_seal(generation / POINTS, whole=whole, locked=False)
+        read_seal(generation / POINTS, whole=whole, locked=whole)
     if whole:
         for made in sorted(generation.glob(f"*.{SEAL}")):
             read_seal(generation, whole=True, seal=made.name, error=BrokenCollection)
