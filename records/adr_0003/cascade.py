@@ -176,8 +176,8 @@ def same_shape(run: Run) -> Measured:
         )
     return Measured(
         found, CASES,
-        "tail_n is how many last messages are compared, all by default; the system text always is. One condition more than "
-        "the record has: attachments (pictures, files, what the provider keeps) must be equal, since no word shows them.",
+        "tail_n is how many last messages are compared, all by default; the system text always is. Two conditions more than "
+        "the record has, since no word shows them: attachments (pictures, files, what the provider keeps), and structure.",
     )  # fmt: skip
 
 

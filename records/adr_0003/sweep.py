@@ -14,7 +14,7 @@ from records.adr_0003.probe import COSINE, Near, Probe
 from workbench.matching.similarity import GATES
 
 CONFIDENCE = 0.95
-SHAPE = frozenset({"speakers", "tools", "params", "attachments"})
+SHAPE = frozenset({"speakers", "tools", "params", "attachments", "structure"})
 CANDIDATES = 3
 """ADR-0003: at most 3 candidates a missed request."""
 
