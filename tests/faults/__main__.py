@@ -16,7 +16,8 @@ HEAD = """# Faults that the claims notice
 
 A claim that cannot fail says nothing. `make faults` puts each of these faults into the code by patching, measures the
 claims that must notice it, and fails if one does not. The quick ones run in `make test`. This is the result of the
-whole table on {date}: **{noticed} of {all} noticed**.
+whole table on {date}: **{noticed} of {all} noticed**. Where
+the verdict is the same without and with a fault, other parts of the claim differ.
 """
 
 
