@@ -9,10 +9,11 @@ import pytest
 from helpers.made_sources import source_of
 
 from workbench.analysis.compared import compare_variants
-from workbench.analysis.tuning import TooFewToTune, tune
+from workbench.analysis.tuning import TUNED, TooFewToTune, tune
 from workbench.cli.tune import grid
 from workbench.errors import BadParameter
-from workbench.reporting.tuning_page import sentence, tuning_page, write_tuning
+from workbench.reporting.tuning_page import cross_validated, sentence, tuning_page, write_tuning
+from workbench.retrieval.knobs import with_knobs
 from workbench.retrieval.search import open_collection
 from workbench.sources.source import JudgedQuery, Qrel
 from workbench.types import Chunk
@@ -97,7 +98,8 @@ def test_other_fusions_have_their_own_knobs(sea):
 
 @pytest.mark.parametrize(
     ("spec", "grids", "said"),
-    [("semantic", None, "has no parameter to tune"), ("two_lists", {"bonus": (1,)}, "no knob 'bonus'"), ("two_lists", {"k": (-1,)}, "k cannot be -1")],
+    [("bm25_engine", {"k1": (1,)}, "no parameter 'k1'"), ("two_lists", {"bonus": (1,)}, "no parameter 'bonus'"), ("two_lists", {"k": (-1,)}, "k cannot be -1"),
+     ("lexical_bm25", {"b": (1.5,)}, "b cannot be 1.5"), ("two_lists", {"cap": (2.5,)}, "cap cannot be 2.5"), ("two_lists", {"cap": (0,)}, "cap cannot be 0")],
 )
 def test_what_cannot_be_tuned_is_refused(sea, spec, grids, said):
     with pytest.raises(BadParameter, match=said):
@@ -118,9 +120,65 @@ def test_equal_inputs_give_equal_data_and_a_page(tuned, sea, tmp_path):
     assert "half that did not choose it" in page and json.loads((tmp_path / "tuning.json").read_text())["chosen"]
 
 
+@pytest.mark.parametrize(
+    ("spec", "grids"),
+    [
+        ("lexical_bm25", {"k1": (0.1, 3), "b": (0, 1)}),
+        ("bm25_fields", {"title_weight": (0.5, 8), "k": (1, 60)}),
+        ("two_lists", {"cap": (4, 512), "semantic_limit": (2, 8), "floor": (0.2, 0.9)}),
+        ("semantic", {"semantic_limit": (1, 4, 32), "floor": ()}),
+        ("adr_0172+recency", {"half_life": (1, 365), "weight.recency": (0, 2)}),
+    ],
+)
+def test_every_value_is_that_of_a_search_with_the_parameter(sea, spec, grids):
+    found = tune(sea, spec, metric="RR", grids=grids, resamples=99)
+    assert set(found.curves) == set(grids)
+    queries = [q for q in sea.stores.catalog.queries() if q.id in set(found.judge.judged.ids)]
+    for name, trials in found.curves.items():
+        for trial in (trials[0], trials[-1]):
+            ran = compare_variants(sea, [with_knobs(spec, trial.knobs)], queries, metrics=["RR"], resamples=99, differing=0)
+            assert ran.comparison.per_variant.filter(metric="RR")["value"][0] == pytest.approx(trial.judge, abs=1e-12), (name, trial)
+
+
+def test_a_variant_without_fusion_parameters_is_tuned_whole(sea):
+    assert set(tune(sea, "lexical_bm25", metric="RR", resamples=99).curves) == {"lexical_limit", "k1", "b"}
+
+
+def test_caps_limits_and_fusion_share_one_reading(sea, monkeypatch):
+    searched = []
+    search = sea.search
+    monkeypatch.setattr(sea, "search", lambda *a, **k: searched.append(a) or search(*a, **k))
+    tune(sea, "two_lists", metric="RR", grids={"cap": (8, 64), "floor": (0, 0.5), "k": (1, 60)}, resamples=99)
+    assert len(searched) == 60
+    searched.clear()
+    tune(sea, "two_lists", metric="RR", grids={"k1": (0.5, 1.2, 2)}, resamples=99)
+    assert len(searched) == 3 * 60
+
+
+def test_folds_judge_each_query_without_it(sea):
+    found = tune(sea, BASE, metric="RR", grids=GRIDS, folds=5, resamples=199)
+    crossed = found.cross_validated
+    assert len(crossed.folds) == 5 and sum(f.queries for f in crossed.folds) == 60
+    row = crossed.held_out.pair(BASE, TUNED, "RR")
+    assert row["value_b"] == pytest.approx(sum(f.held_out * f.queries for f in crossed.folds) / 60)
+    assert row["value_a"] == pytest.approx(sum(f.base * f.queries for f in crossed.folds) / 60)
+    assert row["value_b"] > row["value_a"] and crossed.low <= crossed.lost <= crossed.high
+    again = tune(sea, BASE, metric="RR", grids=GRIDS, folds=5, resamples=199)
+    assert json.dumps(again.to_dict()) == json.dumps(found.to_dict())
+    assert "Cross-validation" in tuning_page(found) and "5 folds" in cross_validated(found)[0]
+
+
+@pytest.mark.parametrize("folds", [1, -2, 200])
+def test_folds_that_cannot_be_made_are_refused(sea, folds):
+    with pytest.raises(BadParameter, match="folds of 60 queries"):
+        tune(sea, "two_lists", folds=folds)
+
+
 def test_a_grid_is_read_from_words():
     assert grid([]) is None
     assert grid(["k=1,60", "weight.verbatim=0,0.5"]) == {"k": (1, 60), "weight.verbatim": (0, 0.5)}
-    for bad in (["k"], ["k="], ["k=1", "k=2"], ["k=x"]):
+    assert grid(["b", "k1=0.6..2.0"]) == {"b": (), "k1": (0.6, 0.8, 1, 1.2, 1.4, 1.6, 1.8, 2)}
+    assert grid(["cap=100..300..100"]) == {"cap": (100, 200, 300)}
+    for bad in (["k="], ["=1"], ["k=1", "k=2"], ["k=x"], ["k=2..1"], ["k=1..2..0"], ["k=1..nan"], ["k=0..9..1e-9"]):
         with pytest.raises(BadParameter):
             grid(bad)

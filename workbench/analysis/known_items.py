@@ -196,6 +196,15 @@ def split(queries: Sequence[JudgedQuery], fraction: float = 0.5, seed: int = SEE
     return Split(tune, tuple(q for q in queries if q.id not in kept), rule)
 
 
+def folds_of(queries: Sequence[JudgedQuery], count: int, seed: int = SEED) -> tuple[tuple[JudgedQuery, ...], ...]:
+    """The queries in `count` parts of about equal size, by the hash of seed and id: no query changes its part when others
+    come or go."""
+    parts: list[list[JudgedQuery]] = [[] for _ in range(count)]
+    for query in queries:
+        parts[int(_lot(seed, query.id, "fold") * count)].append(query)
+    return tuple(map(tuple, parts))
+
+
 def drawn(queries: Sequence[JudgedQuery], count: int, seed: int = SEED) -> list[JudgedQuery]:
     """So many of the queries, those of the smallest lots by seed and id; a smaller count draws some of the same."""
     return sorted(queries, key=lambda q: (_lot(seed, q.id), q.id))[:count]

@@ -13,7 +13,7 @@ from workbench.analysis.canonical import canonical, write_text
 from workbench.analysis.comparison import Comparison
 from workbench.analysis.metrics import description
 from workbench.analysis.provenance import code_hash
-from workbench.analysis.tuning import Tuned
+from workbench.analysis.tuning import TUNED, Tuned
 from workbench.reporting.brief import Section, brief_page, command, notes, paragraph, plans
 from workbench.reporting.theme import ACCENT, MUTED
 from workbench.reporting.values import safe
@@ -44,7 +44,8 @@ def tuning_page(tuned: Tuned) -> str:
         },
         sections=[
             Section("Both halves", (paragraph(f"Parted by: {tuned.rule}. No query tunes and judges."), *_halves(tuned))),
-            Section("Each knob", (chart_block("curves", curves(tuned), _curves_caption(tuned), "", ()),)),
+            *_folds(tuned),
+            Section("Each parameter", (chart_block("curves", curves(tuned), _curves_caption(tuned), "", ()),)),
             Section("The setting", (plans({tuned.chosen_variant.name: tuned.chosen_variant.plan()}), use)),
             Section("What was run", (notes([*tuned.queries.notes, *(f"{k}: {v}" for k, v in tuned.inputs.items()),
                                             f"queries: {tuned.queries.hash}", f"seed: {tuned.seed}", f"code: {code_hash()}"]),)),
@@ -67,6 +68,31 @@ def sentence(tuned: Tuned) -> tuple[str, str]:
     else:
         verdict = f"No gain is shown: {said} gives {worth}, which may be chance."
     return verdict, tuned.judge.sentence(tuned.own_variant.name, tuned.chosen_variant.name, tuned.metric)
+
+
+def cross_validated(tuned: Tuned) -> tuple[str, str]:
+    """What the folds say: the held-out queries against the untuned variant, and what they lost against training."""
+    found = tuned.cross_validated
+    assert found is not None  # asked for with folds alone
+    within = "" if found.low is None else f"; 95% interval {found.low:+.4f} to {found.high:+.4f}"
+    against = found.held_out.sentence(tuned.own_variant.name, TUNED, tuned.metric)
+    return f"{len(found.folds)} folds: {against}", f"Held out, a query loses {found.lost:+.4f} {tuned.metric} of its value in training{within}."
+
+
+def _folds(tuned: Tuned) -> tuple[Section, ...]:
+    import polars as pl
+
+    found = tuned.cross_validated
+    if found is None:
+        return ()
+    rows = [
+        {"fold": n, "queries": f.queries, "training": round(f.train, 4), "held out": round(f.held_out, 4), "untuned": round(f.base, 4),
+         **{k: float(v) for k, v in f.chosen.items()}}
+        for n, f in enumerate(found.folds, 1)
+    ]  # fmt: skip
+    against, lost = cross_validated(tuned)
+    table = table_block("folds", pl.DataFrame(rows), f"{tuned.metric} by fold, and the setting chosen without it.", "", ())
+    return (Section("Cross-validation", (paragraph(f"{against}. {lost} Parted by: {found.rule}."), table)),)
 
 
 def _halves(tuned: Tuned) -> tuple[Any, ...]:

@@ -22,6 +22,9 @@ PRIOR = "prior"
 """The kind of a derived list that a fusion counts by its values."""
 
 
+FROM_FUSION = ("k", "bonus")
+"""A fusion's parameters beside its weights: the lists that it is given depend on none of them."""
+
 STRUCTURE = ("third_list", "fusion", "policy")
 """Knobs that choose a stage: which others a variant has depends on them."""
 
@@ -74,6 +77,27 @@ def with_knobs(spec: str | AnyVariant, turned: Mapping[str, Any], mode: Mode = "
         made = _turned(made, name, turned[name], mode)
     said = ", ".join(f"{n}={_short(v)}" for n, v in turned.items())
     return made.replace(name=f"{base.name} ({said})") if said else base
+
+
+def parameters(spec: str | AnyVariant, mode: Mode = "hybrid") -> dict[str, Knob]:
+    """Every number of a variant by name: its knobs, and what its lexical channel and its priors are registered with (k1,
+    b, title_weight, half_life). Raises NotComposed."""
+    chosen = composed(spec)
+    numbers = {n: k for n, k in knobs(chosen, mode).items() if k.kind != "choice"}
+    further = {n: _stage_number(s, n) for s in _stages_with_numbers(chosen) for n in dict(s.params)}
+    return numbers | {n: k for n, k in further.items() if k is not None and n not in numbers and n != "limit"}
+
+
+def _stages_with_numbers(chosen: Variant) -> list[Stage]:
+    return [s for s in (chosen.lexical, *chosen.derived) if s is not None and (s is chosen.lexical or s.kind == PRIOR)]
+
+
+def _stage_number(stage: Stage, name: str) -> Knob | None:
+    value = stage[name]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    low, high = RANGES.get(name, (-INFINITE, INFINITE))
+    return Knob(name, "whole" if isinstance(value, int) else "real", value, f"{name} of {stage.name}", low, again=True, high=high)
 
 
 def fusions(chosen: Variant) -> dict[str, Stage]:
@@ -131,8 +155,10 @@ def _fusion(fusion: Stage, lists: list[str]) -> list[Knob]:
 
 def _turned(chosen: Variant, name: str, value: Any, mode: Mode) -> Variant:
     known = knobs(chosen, mode)
+    if name not in known and name in (numbers := parameters(chosen, mode)):
+        return _with_stage_number(chosen, name, _checked(numbers[name], value))
     if name not in known:
-        raise BadParameter(f"{chosen.name} has no knob {name!r}", do=f"It has: {', '.join(known)}")
+        raise BadParameter(f"{chosen.name} has no knob {name!r}", do=f"It has: {', '.join(known | parameters(chosen, mode))}")
     value = _checked(known[name], value)
     if name == "distinct":
         return chosen.replace(distinct=bool(value))
@@ -167,6 +193,13 @@ def _fusion_of(chosen: Variant, text: str) -> Stage:
             do=f"Use one of {', '.join(known)}",
         )
     return fusion
+
+
+def _with_stage_number(chosen: Variant, name: str, value: Any) -> Variant:
+    if chosen.lexical is not None and name in dict(chosen.lexical.params):
+        return chosen.replace(lexical=chosen.lexical.replace(**{name: value}))
+    of_priors = (d.replace(**{name: value}) if d.kind == PRIOR and name in dict(d.params) else d for d in chosen.derived)
+    return chosen.replace(derived=tuple(of_priors))
 
 
 def _checked(knob: Knob, value: Any) -> Any:
