@@ -191,7 +191,7 @@ def test_a_load_that_breaks_leaves_the_library_as_it_was(tmp_path: Path, monkeyp
 @pytest.mark.shared
 @pytest.mark.parametrize(
     ("name", "files", "recordings", "entries", "skipped"),
-    [("cassettes-crewai", 529, 908, 694, 195), ("cassettes-pydantic-ai", 1153, 1431, 1167, 2613)],
+    [("cassettes-crewai", 529, 908, 694, 195), ("cassettes-pydantic-ai", 1153, 1431, 1168, 2613)],
 )
 def test_real_cassettes_are_loaded_and_each_answers_its_own_request(
     shared_data, name, files, recordings, entries, skipped
