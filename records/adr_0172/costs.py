@@ -73,8 +73,10 @@ def lexical_scores(run: Run) -> Measured:
             "best_returned_length": {held: round(found, 2) for held, found in other.items()},
         },
         PAPER,
-        "The record states no formula. Okapi BM25 (k1 1.2, b 0.75, corpus-wide frequencies) gives 11.65 for a chunk "
-        f"of {lengths['11 once']} or {lengths['11 twice']} average lengths, and 4.73 in {len(other)} readings between "
+        "The record states no formula. Okapi BM25 (k1 1.2, b 0.75, corpus-wide frequencies) gives "
+        "11.65 for a chunk "
+        f"of {lengths['11 once']} or {lengths['11 twice']} average lengths, and 4.73 in "
+        f"{len(other)} readings between "
         "1 and 1.7: an inference. The source's scoring function would decide it.",
         INCONCLUSIVE,
     )
@@ -136,8 +138,10 @@ def time_before_and_after(run: Run) -> Measured:
     return Measured(
         {"after_over_before": ratios, "share_of_counts": shares, "median_ms": milliseconds},
         at.where,
-        "The record's searches (2.1 s and 1.2 s) were dominated by other stages over loopback HTTP; here the "
-        "engine is in the process, so the same extra calls are a larger part of a much shorter search.",
+        "The record's searches (2.1 s and 1.2 s) were dominated by other stages over loopback "
+        "HTTP; here the "
+        "engine is in the process, so the same extra calls are a larger part of a much shorter "
+        "search.",
         timing=("median_ms",),
         timing_ratios=("after_over_before", "share_of_counts"),
     )
@@ -177,7 +181,8 @@ def cap_sweep(run: Run) -> Measured:
             "bytes_at_that_cap_over_bytes_at_256": ratio,
         },
         at.where,
-        f"The choice is by point id up to the whole union of {union:,} points, more than the {common:,} of the "
+        f"The choice is by point id up to the whole union of {union:,} points, more than the "
+        f"{common:,} of the "
         "commonest term here.",
         data=rows,
     )
@@ -206,7 +211,8 @@ def counts_share(run: Run) -> Measured:
             "embedded": embedded,
         },
         f"the record's milliseconds, counts from the trace of {at.where}",
-        "By the record's figures 7 terms stay under a tenth of a search and 8 can cross it. The embedded share is "
+        "By the record's figures 7 terms stay under a tenth of a search and 8 can cross it. The "
+        "embedded share is "
         "another engine's: shown, not compared. Parallel counts need a server.",
         timing_ratios=("embedded.*.share",),
     )
@@ -239,9 +245,12 @@ def size_curve(run: Run) -> Measured:
             "still_safe_to": safe - 1,
         },
         at.where,
-        f"Random subsets that keep the meeting: {before:,} points with any term come before it by id; the chance to "
-        f"draw fewer than {cap} of them is computed, not simulated. Lost for half from: the smallest size at which "
-        f"half of the subsets lose it. Still safe to: the largest at which {SAFE:.0%} of them read it.",
+        f"Random subsets that keep the meeting: {before:,} points with any term come before it by "
+        "id; the chance to "
+        f"draw fewer than {cap} of them is computed, not simulated. Lost for half from: the "
+        "smallest size at which "
+        f"half of the subsets lose it. Still safe to: the largest at which {SAFE:.0%} of them "
+        "read it.",
         data=[{"size": s, "found": found(s)} for s in sizes if s > 1],
     )
 
@@ -303,9 +312,12 @@ def first_condition(run: Run) -> Measured:
             "title_lost_from_length": lost,
         },
         at.where,
-        "Lengths are in average lengths of the replica; the target's score is computed at each length against the "
-        "frozen scores of all other rows, two lists, first eight; – where every length keeps it. “plain” is BM25 over "
-        f"one field, “fields” over title and content. Sparse vectors: a replica of {sparse_size:,} memories.",
+        "Lengths are in average lengths of the replica; the target's score is computed at each "
+        "length against the "
+        "frozen scores of all other rows, two lists, first eight; – where every length keeps it. "
+        "“plain” is BM25 over "
+        "one field, “fields” over title and content. Sparse vectors: a replica of "
+        f"{sparse_size:,} memories.",
         data=rows,
     )
 

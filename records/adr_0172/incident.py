@@ -127,13 +127,16 @@ def two_lists_rank(run: Run) -> Measured:
     }
     seen = [r or DEEP + 1 for r in tried.values()]
     note = (
-        f"The record's rank is 25. {len(rows)} rows rank above, {sum(r['semantic'] is not None for r in rows)} "
-        f"of them in both lists. Other values of the fitted parameters, at {SMALL:,} memories, rank it "
+        f"The record's rank is 25. {len(rows)} rows rank above, "
+        f"{sum(r['semantic'] is not None for r in rows)} "
+        f"of them in both lists. Other values of the fitted parameters, at {SMALL:,} memories, "
+        "rank it "
         f"{min(seen)} to {max(seen)}."
     )
     if rank and rank > FIRST and min(seen) <= FIRST:
         note += (
-            f" It ranks {rank} here, where the file's values were chosen for that; other values bring it into "
+            f" It ranks {rank} here, where the file's values were chosen for that; other values "
+            "bring it into "
             "the first eight. Only the record's own collection decides its rank."
         )
         return Measured(value, at.where, note, INCONCLUSIVE, data=rows)
@@ -238,8 +241,10 @@ def engine_calls(run: Run) -> Measured:
     return Measured(
         value | {"one_term_bytes": round(last / first, 3)},
         at.where,
-        "Pairs are before, after. The rule: one scroll for the points with every term; while room is left, a count "
-        "of each term within the filters and a scroll of each that has points, the rarest first, until 256 are read.",
+        "Pairs are before, after. The rule: one scroll for the points with every term; while room "
+        "is left, a count "
+        "of each term within the filters and a scroll of each that has points, the rarest first, "
+        "until 256 are read.",
     )
 
 
@@ -293,8 +298,10 @@ def storage_and_fusion_test(run: Run) -> Measured:
             "fusion": fusion_test() | fused,
         },
         at.where,
-        f"Storage: is the meeting, last by point id, among at most {cap} candidates. Fusion: first in the lexical "
-        "and the verbatim list and absent from the semantic one, is it in the first eight. The title in upper case "
+        f"Storage: is the meeting, last by point id, among at most {cap} candidates. Fusion: "
+        "first in the lexical "
+        "and the verbatim list and absent from the semantic one, is it in the first eight. The "
+        "title in upper case "
         "and with other white space, and the source, stand verbatim too.",
     )
 
@@ -366,7 +373,8 @@ def single_term(run: Run) -> Measured:
             ),
         },
         at.where,
-        f"One term: {', '.join(terms)}. Two terms: 2026-11, and “error handling” in other case and white space.",
+        f"One term: {', '.join(terms)}. Two terms: 2026-11, and “error handling” in other case "
+        "and white space.",
     )
 
 

@@ -170,7 +170,8 @@ def verbatim_first_outright(run: Run) -> Measured:
             ],
         },
         f"{at.where}; {pages.where}",
-        f"The phrase is “{PHRASE}”; the best other answer is the nearest chunk without it. {pages.note}",
+        f"The phrase is “{PHRASE}”; the best other answer is the nearest chunk without it. "
+        f"{pages.note}",
     )
 
 
@@ -279,8 +280,10 @@ def pushed_out(run: Run) -> Measured:
         "planted_by_weight": planted,
     }
     note += (
-        f" Planted questions: Success@1 {without['Success@1']:.3f} without the list, {with_list['Success@1']:.3f} with "
-        f"it; Success@8 {without['Success@8']:.3f} and {with_list['Success@8']:.3f}. Each of them is verbatim in an "
+        f" Planted questions: Success@1 {without['Success@1']:.3f} without the list, "
+        f"{with_list['Success@1']:.3f} with "
+        f"it; Success@8 {without['Success@8']:.3f} and {with_list['Success@8']:.3f}. Each of them "
+        "is verbatim in an "
         "unanswered chat line; real questions hardly ever are (A15)."
     )
     return Measured(value, f"{at.where}; {where(trials)}", " ".join([note, *absent]))

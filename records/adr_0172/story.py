@@ -45,10 +45,14 @@ def find(run: Run) -> None:
     two, three, second = (run.row(c).measured for c in ("A05", "A07", "A09"))
     before, on = run.row("A08").measured["rank"], run.row("A08").where
     run.finding(
-        f"**The incident** ({on}). Searched by its exact title, the meeting ranks {place(before)} before the change, "
-        f"{place(two['rank_here'])} with the candidates fixed and two lists, and {place(three['rank'])} with the third "
-        f"list (score {three['score']:.4f}). By terms without the phrase it ranks {place(second['rank'])}. The replica "
-        "was fitted to these ranks; its score 2/61 and the empty third list of the second query were not.",
+        f"**The incident** ({on}). Searched by its exact title, the meeting ranks {place(before)} "
+        "before the change, "
+        f"{place(two['rank_here'])} with the candidates fixed and two lists, and "
+        f"{place(three['rank'])} with the third "
+        f"list (score {three['score']:.4f}). By terms without the phrase it ranks "
+        f"{place(second['rank'])}. The replica "
+        "was fitted to these ranks; its score 2/61 and the empty third list of the second query "
+        "were not.",
         ["A05", "A07", "A08", "A09"],
     )
     titles, questions = title_trials(run)[0], question_trials(run)[0]
@@ -66,10 +70,14 @@ def find(run: Run) -> None:
     bm25, share, pushed = (run.row(c).measured for c in ("A20", "A21", "A22"))
     lost, ranks = bm25["title_lost_from_length"]["plain"], bm25["rank"]
     run.finding(
-        "**The three conditions.** *1, ranked full text:* the engine here ranks by BM25. In place of both it ranks the "
-        f"title {place(ranks['bm25_engine'])}{lost_text(lost)}; as candidate order with the verbatim list kept, "
-        f"{place(ranks['bm25_order'])}. *2, counts above a tenth:* not by the record's figures (at most "
-        f"{share['record_share']:.1%}). *3, verbatim pushes better answers out:* {pushed_text(pushed)}",
+        "**The three conditions.** *1, ranked full text:* the engine here ranks by BM25. In place "
+        "of both it ranks the "
+        f"title {place(ranks['bm25_engine'])}{lost_text(lost)}; as candidate order with the "
+        "verbatim list kept, "
+        f"{place(ranks['bm25_order'])}. *2, counts above a tenth:* not by the record's figures "
+        "(at most "
+        f"{share['record_share']:.1%}). *3, verbatim pushes better answers out:* "
+        f"{pushed_text(pushed)}",
         ["A20", "A21", "A22"],
     )
 
@@ -175,22 +183,28 @@ def tell_spread(run: Run) -> None:
     run.chart(
         "seeds",
         rank_charts.ranks_over_seeds(rows, {q: t.text for q, t in at.queries.items()}, here),
-        f"The meeting's rank. Ticks: {measures.SMALL:,} memories, one for each other seed; they show how far chance "
-        f"moves it. Diamonds: this run's {measures.len_of(at):,} memories. A row that no list holds is not drawn.",
+        f"The meeting's rank. Ticks: {measures.SMALL:,} memories, one for each other seed; they "
+        "show how far chance "
+        f"moves it. Diamonds: this run's {measures.len_of(at):,} memories. A row that no list "
+        "holds is not drawn.",
         CHANCE,
         ["A05", "A09"],
     )
     run.story(
-        "The replica's values for the parameters below were chosen until the record's pattern appeared. The ranks of "
-        "A02, A04, A05, A07, A08, A09, A12, A20 and A23 are therefore no independent evidence of the record. "
-        "Independent of the fit are the score 2/61 of two first places, the score 1/61 of one, the empty third list "
+        "The replica's values for the parameters below were chosen until the record's pattern "
+        "appeared. The ranks of "
+        "A02, A04, A05, A07, A08, A09, A12, A20 and A23 are therefore no independent evidence of "
+        "the record. "
+        "Independent of the fit are the score 2/61 of two first places, the score 1/61 of one, "
+        "the empty third list "
         "of a query without the phrase, the agreement of both stores, and all rules shown by cases."
     )
     fitted = measures.over_fitted(run)
     run.chart(
         "fitted",
         rank_charts.rank_by_parameter(fitted, measures.FIGURES),
-        f"The fitted figures over each fitted parameter, at {measures.SMALL:,} memories; the file's own value is "
+        f"The fitted figures over each fitted parameter, at {measures.SMALL:,} memories; the "
+        "file's own value is "
         "marked by a diamond. An absent figure is drawn at the end.",
         claims=["A02", "A04", "A05", "A08", "A09"],
     )
@@ -229,8 +243,10 @@ def tell_costs(run: Run) -> None:
         run.chart("size", charts.chance_by_size(rows, measures.len_of(at)), caption, claims=["A23"])
     if rows := run.data.get("A20"):
         caption = (
-            "BM25 in place of the third list: the meeting's lexical rank as its chunk grows. A cross is a length at "
-            "which the fused first page lacks it: a row of one list only is passed by rows of both lists."
+            "BM25 in place of the third list: the meeting's lexical rank as its chunk grows. A "
+            "cross is a length at "
+            "which the fused first page lacks it: a row of one list only is passed by rows of "
+            "both lists."
         )
         run.chart("length", charts.rank_by_length(rows), caption, claims=["A20"])
 
