@@ -5,7 +5,7 @@ from __future__ import annotations
 from records.notes_search.subjects import LARGE, megabytes, old_searches, project, spread
 from records.subjects import full_size
 from workbench.analysis.run import Run
-from workbench.analysis.verdict import NOT_MEASURABLE, Measured
+from workbench.analysis.verdict import NOT_MEASURABLE, Measured, returns
 from workbench.retrieval.notes.old_constants import CANDIDATE_LIMIT
 
 NOTES = 7_136
@@ -17,6 +17,7 @@ ROUNDS_SECONDS = (1.7, 2.7, 7.5, 8.6, 19.0, 22.0)
 """The document's one search of six rounds, "101 seconds in total"."""
 
 
+@returns("characters", "chunks", "chunks_a_note", "notes", "text_mb")
 def collection_counts(run: Run) -> Measured:
     """B01: the replica's notes, chunks, characters a note and chunks a note."""
     at = project(run, LARGE)
@@ -27,6 +28,7 @@ def collection_counts(run: Run) -> Measured:
     return Measured(value, at.where, "Characters are of a note's text as its row holds it; 5 % of the chunks are observations and relations.")
 
 
+@returns("measured_mb", "on_paper_mb", {"rows": ["max", "mean", "p50", "p95"]})
 def full_text_leg(run: Run) -> Measured:
     """B06: 260 rows of whole notes, on paper and as they cross."""
     at = project(run, LARGE)
@@ -40,6 +42,7 @@ def full_text_leg(run: Run) -> Measured:
     )  # fmt: skip
 
 
+@returns("mb_an_hour", "of_one_large_search")
 def note_reads(run: Run) -> Measured:
     """B23: 640 reads of a note an hour, against one search."""
     hour = READS_AN_HOUR * NOTE_CHARACTERS / 1e6

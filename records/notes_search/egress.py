@@ -20,7 +20,7 @@ from records.notes_search.subjects import (
     spread,
 )
 from workbench.analysis.run import Run
-from workbench.analysis.verdict import Measured
+from workbench.analysis.verdict import Measured, returns
 from workbench.retrieval.notes.budget import Budget
 from workbench.retrieval.notes.old_constants import EVERY_SWITCH, OLD, PAGE_ROWS, STOPGAP, Switches
 from workbench.retrieval.notes.result import NotesResult
@@ -34,6 +34,14 @@ LIMIT = 100_000
 """The document's "under about 100 KB"."""
 
 
+@returns(
+    "large",
+    "large_mb",
+    "large_over_second",
+    "second",
+    "second_mb",
+    "weighed_bytes_equal_those_that_cross",
+)
 def production_bytes(run: Run) -> Measured:
     """B02: megabytes a search on both projects, and how often a project's text crosses, by stage."""
     value: dict[str, Any] = {}
@@ -62,6 +70,14 @@ def _weighed_right(at: Project, text: str) -> bool:
     return [(c.stage, c.round, c.rows, c.bytes) for c in crossed.crossings] == [(c.stage, c.round, c.rows, c.bytes) for c in weighed.crossings]
 
 
+@returns(
+    "budget",
+    {"bytes": ["max", "mean", "p50", "p95"]},
+    "ids",
+    "page",
+    "under_100_kb",
+    "within_budget",
+)
 def new_bytes(run: Run) -> Measured:
     """B08: bytes of a new search, all queries, against 100 KB and against the stated budget."""
     budget, rows, found = Budget(), [], []
@@ -91,6 +107,13 @@ def _variations(at: Project) -> list[NotesResult]:
     return out
 
 
+@returns(
+    "excerpt_opens_with_the_best_chunk",
+    "longest",
+    "longest of 1",
+    "longest of 3",
+    "whole_notes",
+)
 def excerpts(run: Run) -> Measured:
     """B16: every excerpt is of the best chunk, or of up to three, capped, and never the whole note."""
     at = project(run, LARGE)
@@ -115,6 +138,7 @@ def _note_lengths(at: Project, ids: list[str]) -> dict[str, int]:
     return dict(at.old.file.rows(sql, {"ids": ids}))
 
 
+@returns("allowed_characters", "candidates", "characters", "reads")
 def rerank_reads(run: Run) -> Measured:
     """B17: characters and bytes read for reranking with the packaged cross-encoder, against candidates × cap."""
     from workbench.stores.reranker import reranker
@@ -145,6 +169,7 @@ class _Counting:
 SPAN_FIELDS = ("fts_k", "vec_k", "rows_admitted", "rows_returned", "bytes_materialised")
 
 
+@returns("bytes_agree_with_the_stages", "example", "fields_present", "spans_a_search")
 def one_span(run: Run) -> Measured:
     """B18: a search's one span: its fields, and an example."""
     results = new_searches(run, project(run, LARGE))
@@ -158,6 +183,13 @@ def one_span(run: Run) -> Measured:
     )  # fmt: skip
 
 
+@returns(
+    "by_parts",
+    "left_in_the_stopgap",
+    "stop_condition_alone_mb",
+    "stop_condition_alone_removes",
+    "stopgap_removes",
+)
 def stopgap_parts(run: Run) -> Measured:
     """B21: the stopgap's three parts singly and together: median megabytes and rounds a search."""
     at = project(run, LARGE)

@@ -11,7 +11,7 @@ import numpy as np
 
 from records.notes_search.judged import Legs, Trial, trials, where
 from workbench.analysis.run import Run
-from workbench.analysis.verdict import NOT_MEASURABLE, Measured
+from workbench.analysis.verdict import NOT_MEASURABLE, Measured, returns
 from workbench.retrieval.fusions import MAX_MIN_BONUS
 
 FLOORS = tuple(round(0.4 + 0.025 * n, 3) for n in range(21))
@@ -22,6 +22,7 @@ PAGE = 8
 LOST_AT_MOST, REFUSED_AT_LEAST = 0.05, 0.5
 
 
+@returns("a_floor_refuses_half_and_loses_5_percent", "by_set")
 def floor_sweep(run: Run) -> Measured:
     """B14: each rule at each floor: right answers lost, and answers refused where the relevant documents were taken out."""
     found, absent = trials(run)

@@ -14,7 +14,7 @@ import numpy as np
 from records.notes_search.subjects import LARGE, NEW_PAGE, Project, asked, in_turn, project
 from records.subjects import full_size
 from workbench.analysis.run import Run
-from workbench.analysis.verdict import INCONCLUSIVE, Measured
+from workbench.analysis.verdict import INCONCLUSIVE, Measured, returns
 from workbench.retrieval.notes.derive import build_layout, cut_catalog
 from workbench.retrieval.notes.duck import DuckNotes
 from workbench.retrieval.notes.layouts import LAYOUTS, TWO_TABLES
@@ -36,6 +36,15 @@ DIFFERENT = 0.1
 SELECTIVITIES = {"all": {}, "a twelfth": {"tags": "storage"}, "a hundredth": {"tags": "storage", "note_type": "transcript"}}
 
 
+@returns(
+    "multi_round_searches",
+    "new_bytes_over_chunks",
+    "new_bytes_over_note_size",
+    "new_time_over_chunks",
+    "new_time_over_note_size",
+    "old_rounds",
+    "slopes",
+)
 def growth(run: Run) -> Measured:
     """B09: medians of both paths over chunk count at one note size, and over note size at one chunk count."""
     at = project(run, LARGE)
@@ -56,7 +65,7 @@ def growth(run: Run) -> Measured:
         },
         at.where, "A slope is of log time or bytes over log size, by least squares: 1 is in proportion, 0 is no growth. The vector leg reads "
         f"every vector, so its time grows with the chunks: an index would change that. Notes are cut at {base:g} of the collection.",
-        timing=True, data=rows,
+        data=rows, timing_ratios=("new_time_over_note_size", "new_time_over_chunks", "slopes.*.*.seconds"),
     )  # fmt: skip
 
 
@@ -82,6 +91,7 @@ def _slope(rows: list[dict[str, Any]], what: str) -> float:
     return round(float(np.polyfit(np.log([r["share"] for r in rows]), np.log([r[what] for r in rows]), 1)[0]), 2)
 
 
+@returns("admitted", "decided", "layouts", "ms", "one_table_over_two")
 def layouts(run: Run) -> Measured:
     """B13: each layout's size, the time to make it, and the time of a search at three selectivities, in turn."""
     at = project(run, LARGE)
@@ -108,12 +118,13 @@ def layouts(run: Run) -> Measured:
     ratios = {label: round(row[one] / row[two], 3) for label, row in ms.items()}
     decided = all(r > 1 + DIFFERENT for r in ratios.values()) or all(r < 1 - DIFFERENT for r in ratios.values())
     return Measured(
-        {"decided": decided, "one_table_over_two": ratios, "layouts": value, "ms": ms, "admitted": admitted},
+        {**({"decided": True} if decided else {}), "one_table_over_two": ratios, "layouts": value, "ms": ms, "admitted": admitted},
         at.where, "Narrow facets are a third table beside the two. " + (
             "Two tables are faster at every selectivity." if decided and ratios["all"] > 1 else "One table is faster at every selectivity." if decided
             else "Neither is a tenth faster at every selectivity: what would decide is who writes them, as two tables let text and vectors be "
             "remade apart."),
-        verdict=None if decided else INCONCLUSIVE, timing=True,
+        verdict=None if decided else INCONCLUSIVE,
+        timing=("ms", "layouts.*.seconds_to_make"), timing_ratios=("one_table_over_two", "decided"),
         data=[{"layout": n, "selectivity": label, "ms": t} for label, row in ms.items() for n, t in row.items()],
     )  # fmt: skip
 

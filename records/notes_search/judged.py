@@ -13,7 +13,7 @@ from workbench.analysis.comparison import Comparison, compare
 from workbench.analysis.judged import Judged, judge
 from workbench.analysis.run import Run
 from workbench.analysis.significance import holm
-from workbench.analysis.verdict import INCONCLUSIVE, NOT_MEASURABLE, Measured
+from workbench.analysis.verdict import INCONCLUSIVE, NOT_MEASURABLE, Measured, returns
 from workbench.retrieval.fusions import max_min, rrf
 from workbench.retrieval.notes.budget import K_CAP
 from workbench.retrieval.notes.duck import DuckNotes
@@ -106,6 +106,7 @@ def _shares(notes: Notes, text: str, entity: Mapping[Any, str]) -> dict[Key, tup
     return {key: (s[0], s[1]) for key, s in shares.items()}
 
 
+@returns("better", "by_set", "decided", "statement_agrees")
 def which_fusion(run: Run) -> Measured:
     """B11: RRF less max + 0.3 × min on every judged set, with interval, paired test and what the set resolves."""
     found, absent = trials(run)

@@ -13,7 +13,7 @@ import numpy as np
 from records.notes_search.subjects import LARGE, Project, asked, project, some
 from records.subjects import loaded
 from workbench.analysis.run import Run
-from workbench.analysis.verdict import Measured
+from workbench.analysis.verdict import Measured, returns
 from workbench.retrieval.notes.budget import Budget
 from workbench.retrieval.notes.derive import cut_catalog
 from workbench.retrieval.notes.duck import DuckNotes
@@ -35,6 +35,13 @@ PAGE, PAGES = 10, 5
 TIED_NOTES = 60
 
 
+@returns(
+    "first_pages_equal_where_the_old_path_ranks_documents_too",
+    "first_pages_equal_with_k_1000",
+    "first_pages_equal_with_k_260",
+    "queries",
+    "same_order_where_exhaustive",
+)
 def same_order(run: Run) -> Measured:
     """B10: both paths over a project that the old one reads to its end; then with the caps, and with its own ranked unit."""
     at = project(run, LARGE)
@@ -86,6 +93,13 @@ def every_row(notes: Notes, query: Query) -> list[tuple[tuple[str, str], float]]
     return [((row.type, row.id), row.score) for row in notes.engine.ranked(ask).rows]
 
 
+@returns(
+    "growing",
+    "one k",
+    "pages_equal",
+    "pages_equal_where_k_grows",
+    "rows_that_k_chunks_resolve_to",
+)
 def pages(run: Run) -> Measured:
     """B15: pages one after the other against one long page, with the k that grows and with one k; ties; what k costs."""
     at = project(run, LARGE)
@@ -132,6 +146,7 @@ def _reached(at: Project, budget: Budget, queries: int) -> dict[str, float]:
     return {"least": min(found), "median": float(np.median(found))}
 
 
+@returns("both_come_back", "keys_are_distinct")
 def keys(run: Run) -> Measured:
     """B20: entity 7 and relation 7 both come back, each once."""
     notes = project(run, LARGE).new

@@ -19,7 +19,7 @@ from records.notes_search.subjects import (
     some,
 )
 from workbench.analysis.run import Run
-from workbench.analysis.verdict import Measured
+from workbench.analysis.verdict import Measured, returns
 from workbench.retrieval.notes.old import OldResult
 from workbench.retrieval.notes.old_constants import CANDIDATE_LIMIT, OLD, PAGE_ROWS, Exit, OldSettings
 from workbench.retrieval.notes.window import Reading, candidate_window
@@ -32,6 +32,7 @@ SIX = 6
 FILTER_QUERIES = 9
 
 
+@returns("by_project", "four_or_more", "most", "searches", "two_or_more")
 def round_distribution(run: Run) -> Measured:
     """B03: how many searches take how many rounds, on both projects together and on each."""
     counts = {name: Counter(len(r.rounds) for r in old_searches(run, project(run, name))) for name in (LARGE, SECOND)}
@@ -53,6 +54,17 @@ def _shares(found: Counter[int]) -> dict[str, Any]:
     }  # fmt: skip
 
 
+@returns(
+    "document_relative_seconds",
+    "megabytes",
+    "outside_of_them",
+    "relative_bytes",
+    "relative_seconds",
+    "rounds_here",
+    "seconds",
+    "seconds_of_the_six_rounds",
+    "share_outside_of_rounds",
+)
 def six_rounds(run: Run) -> Measured:
     """B04: the document's six rounds on paper, and a search of six rounds here, round by round."""
     at = project(run, LARGE)
@@ -75,7 +87,7 @@ def six_rounds(run: Run) -> Measured:
         },
         at.where, f"“{chosen.query.text}”, text crossing. The six rounds of the document sum to {total} s and not to 101: "
         "39.5 s lie outside of them and are not explained. Here what is outside is the full-text leg and Python.",
-        timing=True, data=rows,
+        data=rows, timing=("seconds",), timing_ratios=("relative_seconds", "share_outside_of_rounds"),
     )  # fmt: skip
 
 
@@ -99,6 +111,14 @@ def waterfall(result: OldResult) -> list[dict[str, Any]]:
     return rows
 
 
+@returns(
+    "even_notes_met_in_round",
+    "even_window",
+    "rounds_where_the_budget_was_met",
+    "rows_admitted_by_window",
+    "ways_out",
+    "windows",
+)
 def windows(run: Run) -> Measured:
     """B05: the windows, the rows that they admit, and the ways out; even notes on paper, uneven ones as they are."""
     at = project(run, LARGE)
@@ -127,6 +147,13 @@ def _even(number: int, window: int) -> Reading:
     return Reading(window, 1.0, rows, dict.fromkeys(range(rows), 1.0))
 
 
+@returns(
+    "new",
+    "old",
+    "rounds_added_in_the_new_path",
+    "rounds_added_in_the_old_path",
+    "time_in_the_new_path",
+)
 def default_filter(run: Run) -> Measured:
     """B07: the filter that every default search gets, in both paths: rounds, bytes and time with and without it."""
     at = project(run, LARGE)
@@ -144,10 +171,11 @@ def default_filter(run: Run) -> Measured:
             "rounds_added_in_the_new_path": value["new"]["default"]["rounds"] - value["new"]["none"]["rounds"],
             "time_in_the_new_path": round(value["new"]["default"]["ms"] / value["new"]["none"]["ms"], 2), **value,
         },
-        at.where, "The filter asks for notes; without it the old loop is not entered. Bytes of the old path are weighed.", timing=True,
+        at.where, "The filter asks for notes; without it the old loop is not entered. Bytes of the old path are weighed.", timing=("*.*.ms",), timing_ratios=("time_in_the_new_path",),
     )  # fmt: skip
 
 
+@returns("budget_is_never_met", "first_round_share_by_similarity_floor", "large", "second")
 def first_round(run: Run) -> Measured:
     """B22: which way out the searches took that stopped in the first round, and whether the budget is ever met."""
     value: dict[str, Any] = {}
