@@ -226,6 +226,12 @@ def test_a_difference_names_its_cause_only_if_nothing_else_differs(value, cause)
     assert judge("ratio", dict.fromkeys(value, 1), 0, found).cause == cause
 
 
+def test_a_table_names_its_durations():
+    assert Measured(1.5, WHERE, timing=True).timing == ("",)
+    with pytest.raises(NoVerdict, match="Name its durations"):
+        Measured({"ms": 1.5, "calls": 7}, WHERE, timing=True)
+
+
 def test_parts_that_a_replica_was_not_fitted_to_are_judged_apart():
     found = judge("behaviour", {"rank": 25, "score": 2}, 0, Measured({"rank": 9, "score": 2}, WHERE), independent=["score"])
     assert found.verdict == DIFFERS and "Independent of the fit: score as expected" in found.note

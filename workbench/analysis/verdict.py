@@ -57,7 +57,7 @@ class Measured:
     `verdict` may be DIFFERS, INCONCLUSIVE (`note` says what would decide it) or NOT MEASURABLE HERE (`note`
     says why); it is the verdict of what `expected` names and `value` does not have. None derives it all from
     the claim. Paths into `value` (keys joined by dots, `*` for any one key, "" for all of it) name its parts:
-    `timing` are durations (True: all of it), `timing_ratios` figures computed from durations, `install` figures
+    `timing` are durations (True: a value that is one), `timing_ratios` figures computed from durations, `install` figures
     that depend on what is installed here. `data` is for charts and is not in the ledger. Raises NoVerdict.
     """
 
@@ -82,6 +82,8 @@ class Measured:
         if not self.where.strip():
             raise NoVerdict("a measure must say where it measured")
         object.__setattr__(self, "value", plain(self.value, "measured"))
+        if self.timing is True and isinstance(self.value, Mapping):
+            raise NoVerdict("a table is no duration", do="Name its durations: timing=[\"seconds\", \"*.ms\"]")
         if isinstance(self.timing, bool):
             object.__setattr__(self, "timing", ("",) if self.timing else ())
 
