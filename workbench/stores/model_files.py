@@ -123,12 +123,12 @@ def locate_builtin(name: str, fetch: bool) -> ModelFiles | None:
     Raises NotAvailable where they are not in the cache and `fetch` is False, or the hub does not answer.
     """
     from fastembed import TextEmbedding
-    from loguru import logger
+    from fastembed.common import model_management
 
     known = {m["model"].lower(): m for m in TextEmbedding.list_supported_models()}
     if name.lower() not in known:
         return None
-    logger.disable("fastembed")  # it logs each failed source; the error below says it once
+    model_management.logger.disable("fastembed")  # it logs each failed source; the error below says it once
     cache = os.environ.get("FASTEMBED_CACHE_PATH") or str(settings.home() / "models")
     try:
         opened = TextEmbedding(name, cache_dir=cache, local_files_only=not fetch, lazy_load=True, threads=1)
