@@ -16,7 +16,7 @@ PACKAGE = Path(workbench.__file__).parent
 
 # Rooms from the ground up; the ground floor is every module of the package itself. Rooms of one floor do not import
 # each other, but that stores may read sources.
-GROUND = tuple(p.stem for p in PACKAGE.glob("*.py") if p.stem != "__init__")
+GROUND = tuple(p.stem for p in PACKAGE.glob("*.py") if not p.stem.startswith("__"))
 FLOORS = (
     GROUND,
     ("sources",),
@@ -25,6 +25,7 @@ FLOORS = (
     ("analysis",),
     ("reporting",),
     ("cli",),
+    ("__main__",),
 )
 LEVEL = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
 IMPORT_SECONDS = 0.3  # of the process's own time; the interpreter's start is not counted
