@@ -140,5 +140,3 @@ def _without_self(query: JudgedQuery) -> Mapping[str, object]:
 def _left_out(count: int, rule: str) -> str:
     noun = "1 query's own document is" if count == 1 else f"own documents of {count:,} queries are"
     return f"{noun} left out of the ranking: {rule}; --keep-own keeps them"
-
-

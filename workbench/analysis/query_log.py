@@ -27,6 +27,7 @@ COLUMNS = {
     "text": ("text", "query", "q", "search", "search_query", "query_text", "question"),
     "time": ("time", "timestamp", "ts", "at", "when", "datetime", "created_at", "date"),
     "filters": ("filters", "filter", "where"),
+    "self": ("self", "own_document"),
     "shown": ("shown", "results", "result_ids", "shown_ids", "hits", "ids"),
 }
 """What a column may be called; case, blanks and hyphens do not count. The first that is there is taken."""
@@ -51,11 +52,12 @@ class Logged:
     filters: Mapping[str, Any] = field(default_factory=dict)
     shown: tuple[str, ...] | None = None
     times: int = 1
+    own_document: str = ""
 
     @property
     def key(self) -> str:
-        """Equal for equal text and filters."""
-        return content_hash(self.text, dict(self.filters))
+        """Equal for equal text, filters and own document, which is left out of the page."""
+        return content_hash(self.text, dict(self.filters), self.own_document)
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,8 @@ class _Reader:
         except ValueError:
             shown = None
             self._odd("lists of what was shown that cannot be read, taken as not known", number)
-        self._keep(Logged(number, text, time, filters, shown))
+        own = row.get(names.get("self", ""))
+        self._keep(Logged(number, text, time, filters, shown, own_document="" if own is None else str(own)))
         return None
 
     def _keep(self, row: Logged) -> None:
@@ -136,7 +139,7 @@ class _Reader:
         # The last one asked stands for all: by its time where both have one, else by its line.
         last = known if known.time and row.time and row.time < known.time else row
         shown = last.shown if last.shown is not None else known.shown if last is row else row.shown
-        self.queries[row.key] = Logged(known.line, row.text, last.time or known.time, row.filters, shown, known.times + 1)
+        self.queries[row.key] = Logged(known.line, row.text, last.time or known.time, row.filters, shown, known.times + 1, row.own_document)
 
     def _names(self, row: Mapping[str, Any], number: int) -> dict[str, str]:
         """The column of each role that this row has. Raises SourceError where there is none for the text."""

@@ -194,12 +194,13 @@ def _answer(collection: Collection, query: Logged, variant: Variant, first: int,
     except WorkbenchError as error:
         return Answer((), failed=str(error))
     spans = [s for s in result.spans if s.engine]
-    return Answer(_page(collection, result, first), search_seconds(result), len(spans), moved_bytes(result.spans))
+    return Answer(_page(collection, result, first, query.own_document), search_seconds(result), len(spans), moved_bytes(result.spans))
 
 
-def _page(collection: Collection, result: Result, first: int) -> tuple[str, ...]:
-    """The documents of a ranking's first rows, each once."""
-    ids = result.fused.ids[:first]
+def _page(collection: Collection, result: Result, first: int, own: str = "") -> tuple[str, ...]:
+    """The documents of a ranking's first rows, each once, those of the query's own document left out."""
+    mine = set(collection.stores.catalog.entity(own)) if own else ()
+    ids = [i for i in result.fused.ids if i not in mine][:first] if mine else result.fused.ids[:first]
     return tuple(dict.fromkeys(collection.stores.catalog.entities(ids))) if ids else ()
 
 

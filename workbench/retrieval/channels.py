@@ -25,7 +25,7 @@ def lexical(
         return _no_terms(ctx, policy["cap"])
     candidates = ctx.candidates(policy, query, terms)
     ctx.evidence["lexical"] = candidates
-    if candidates.full:
+    if candidates.full and ctx.more_than(candidates.cap, query, terms):
         ctx.trace.note("lexical", f"the cap ended the reading by {policy.name}", limit=f"cap {candidates.cap}", dropped=None)
     asked = ctx.terms(query, repeats=repeats)
     scores = ctx.once(
@@ -43,8 +43,8 @@ def lexical_fields(
     """The best points by BM25F over title and content as separate fields; ties by point id."""
     return _ranked_by_catalog(
         query, ctx, limit, "bm25 over fields",
-        lambda terms: ctx.stores.catalog.bm25_fields_top(
-            terms, query.filters, limit, title_weight=title_weight, k1=k1, b=b
+        lambda terms, most: ctx.stores.catalog.bm25_fields_top(
+            terms, query.filters, most, title_weight=title_weight, k1=k1, b=b
         ),
     )  # fmt: skip
 
@@ -56,7 +56,7 @@ def lexical_bm25(
     """The best points by BM25 over the catalog's postings, no candidate cap before it; ties by point id."""
     return _ranked_by_catalog(
         query, ctx, limit, "bm25 top",
-        lambda terms: ctx.stores.catalog.bm25_top(terms, query.filters, limit, k1=k1, b=b),
+        lambda terms, most: ctx.stores.catalog.bm25_top(terms, query.filters, most, k1=k1, b=b),
     )  # fmt: skip
 
 
@@ -115,7 +115,7 @@ def _ranked_by_catalog(query: Query, ctx: Context, limit: int, note: str, top) -
     terms = ctx.terms(query, repeats=True)
     if not terms:
         return _no_terms(ctx, limit)
-    best = ctx.ranked_sql("lexical", note, lambda: top(terms), limit)
+    best = ctx.ranked_sql("lexical", note, lambda most: top(terms, most), limit)
     points = ctx.read("lexical", [i for i, _ in best]) if best else []
     ctx.evidence["lexical"] = Candidates(tuple(points), (note,) * len(points), limit)
     return Ranking("lexical", tuple(i for i, _ in best), tuple(s for _, s in best))

@@ -122,7 +122,8 @@ class Context:
         """The first points in point-id order that hold any / all of the terms within the query's filters."""
         with self.trace.span(stage, "scroll", "qdrant") as span:
             found = self.stores.points.scroll(terms, match, query.filters, limit, fields=self.fields)
-            _told(span, found, limit, f"{match} of {len(terms)} terms")
+            _told(span, found, f"{match} of {len(terms)} terms")
+            self._limited(span, query, limit, terms, match)
         return found
 
     def count(self, stage: str, terms: Sequence[str], match: Match, query: Query, *, exact: bool = True) -> int:
@@ -142,28 +143,31 @@ class Context:
         with self.trace.span(stage, "query", "qdrant") as span:
             space = self._space(model)[1]
             found = self.stores.points.nearest(vector, query.filters, limit, fields=self.fields, space=space)
-            _told(span, [p for p, _ in found], limit, f"nearest by {model}" if model else "nearest")
+            _told(span, [p for p, _ in found], f"nearest by {model}" if model else "nearest")
+            self._limited(span, query, limit)
         return found
 
     def engine_bm25(self, terms: Sequence[str], query: Query, limit: int) -> list[tuple[Point, float]]:
         """The best points by the engine's own BM25 over its text index, with the payload that is read back."""
         with self.trace.span("lexical", "query", "qdrant") as span:
             found = self.stores.points.bm25(terms, query.filters, limit, fields=self.fields)
-            _told(span, [p for p, _ in found], limit, "bm25 in the engine")
+            _told(span, [p for p, _ in found], "bm25 in the engine")
+            self._limited(span, query, limit, terms)
         return found
 
     def sparse_bm25(self, terms: Sequence[str], query: Query, limit: int) -> list[tuple[Point, float]]:
         """The best points by their sparse BM25 vectors, with the payload that is read back. Raises NotAvailable."""
         with self.trace.span("lexical", "query", "qdrant") as span:
             found = self.stores.points.sparse(terms, query.filters, limit, fields=self.fields)
-            _told(span, [p for p, _ in found], limit, "sparse bm25")
+            _told(span, [p for p, _ in found], "sparse bm25")
+            self._limited(span, query, limit, terms)
         return found
 
     def read(self, stage: str, ids: Sequence[PointId]) -> list[Point]:
         """These points with the payload that is read back."""
         with self.trace.span(stage, "retrieve", "qdrant") as span:
             found = self.stores.points.retrieve(ids, fields=self.fields)
-            _told(span, found, len(ids), "by id")
+            _told(span, found, "by id")
         return found
 
     # -- DuckDB ------------------------------------------------------------------------------------------------
@@ -184,19 +188,36 @@ class Context:
             span.bytes = sum(ID_BYTES + payload_bytes(e) for e in found.values())
         return found
 
-    def ranked_sql(self, stage: str, note: str, call: Callable[[], list[tuple[PointId, float]]], limit: int):
-        """A catalog call that returns (id, score) rows, traced."""
+    def ranked_sql(
+        self, stage: str, note: str, call: Callable[[int], list[tuple[PointId, float]]], limit: int
+    ) -> list[tuple[PointId, float]]:
+        """The first `limit` rows (id, score) of a catalog call, traced. It is asked for one more, which shows whether
+        the limit cut something off."""
         with self.trace.span(stage, "sql", "duckdb") as span:
-            found = call()
+            all_found = call(limit + 1)
+            found = all_found[:limit]
             span.rows, span.bytes, span.note = len(found), len(found) * (ID_BYTES + SCORE_BYTES), note
-            if len(found) >= limit:
+            if len(all_found) > limit:
                 span.limit, span.dropped = f"limit {limit}", None
         return found
 
+    # -- limits ------------------------------------------------------------------------------------------------
+    def more_than(self, limit: int, query: Query, terms: Sequence[str] = (), match: Match = "any") -> bool:
+        """Whether more than `limit` points within the filters hold any / all of the terms (of all, without terms)."""
+        catalog = self.stores.catalog
+        if catalog.n <= limit or (not terms and not query.filters):
+            return catalog.n > limit
+        count = self.fact(("count", tuple(terms), match), lambda: catalog.count(terms, match, query.filters))
+        return count > limit
 
-def _told(span: Any, points: Sequence[Point], limit: int, note: str) -> None:
+    def _limited(
+        self, span: Any, query: Query, limit: int, terms: Sequence[str] = (), match: Match = "any"
+    ) -> None:
+        """Put the limit on the span of a read where it cut something off; how much, an engine does not tell."""
+        if span.rows >= limit and self.more_than(limit, query, terms, match):
+            span.limit, span.dropped = f"limit {limit}", None
+
+
+def _told(span: Any, points: Sequence[Point], note: str) -> None:
     span.rows, span.note = len(points), note
     span.bytes = sum(ID_BYTES + payload_bytes(p.payload) for p in points)
-    if len(points) >= limit:
-        # An engine that stops at a limit does not tell how many it left.
-        span.limit, span.dropped = f"limit {limit}", None

@@ -66,9 +66,12 @@ class FrozenContext(Context):
         return self._ranked("lexical", limit)
 
     def ranked_sql(
-        self, stage: str, note: str, call: Callable[[], list[tuple[PointId, float]]], limit: int
+        self, stage: str, note: str, call: Callable[[int], list[tuple[PointId, float]]], limit: int
     ) -> list[tuple[PointId, float]]:
         return [(p.id, s) for p, s in self._ranked("lexical", limit)]
+
+    def more_than(self, limit: int, query: Query, terms: Sequence[str] = (), match: Match = "any") -> bool:
+        return len(self._known("lexical").points) > limit
 
     def read(self, stage: str, ids: Sequence[PointId]) -> list[Point]:
         known = {p.id: p for p in self._known("lexical").points}

@@ -86,7 +86,7 @@ def by_bm25(query: Query, ctx: Context, terms: Sequence[str], *, cap: int = CAND
     """The `cap` best points by BM25 over exact document frequencies (ADR 0172's first condition, in DuckDB)."""
     asked = ctx.terms(query, repeats=True)
     best = ctx.ranked_sql(
-        "lexical", "bm25 top", lambda: ctx.stores.catalog.bm25_top(asked, query.filters, cap), cap
+        "lexical", "bm25 top", lambda most: ctx.stores.catalog.bm25_top(asked, query.filters, most), cap
     )
     reading = _Reading(cap)
     reading.take("bm25", ctx.read("lexical", [i for i, _ in best]))
