@@ -51,6 +51,11 @@ class MadeCatalog:
     def df(self, terms: Sequence[str], filters: Any = ()) -> dict[str, int]:
         return {t: sum(t in self.terms[i] for i in self.admitted(filters)) for t in terms}
 
+    def count(self, terms: Sequence[str], match: str = "any", filters: Any = ()) -> int:
+        holds = any if match == "any" else all
+        found = [i for i in self.admitted(filters) if not terms or holds(t in self.terms[i] for t in terms)]
+        return len(found)
+
     def reading_place(self, point_id: Any, terms: Any, filters: Any, *, all_first: bool, by_term: bool) -> int | None:
         def step(i: Any) -> int | None:
             held = [n for n, t in enumerate(terms) if t in self.terms[i]]

@@ -85,10 +85,27 @@ def test_a_part_written_down_is_read_back(name, params):
     assert _part(str(part)) == part and split(f"{part},x") == [str(part), "x"]
 
 
+ENDPOINT = 'endpoint(url="http://host/s",name=theirs)'
+
+
 @pytest.mark.parametrize("fusion", ["max_min", "verbatim_first"])
 def test_a_fusion_that_counts_no_prior_is_refused_with_one(fusion):
-    with pytest.raises(BadParameter, match="recency|prior"):
-        variant(f"adr_0172(fusion={fusion})+recency")
+    for name in (f"adr_0172(fusion={fusion})+recency", f"adr_0172_priors(fusion={fusion})"):
+        with pytest.raises(BadParameter, match="recency|prior"):
+            variant(name)
+
+
+@pytest.mark.parametrize("fusion", ["max_min", "verbatim_first"])
+def test_a_fusion_that_counts_no_channel_is_refused_with_one(fusion):
+    with pytest.raises(BadParameter, match=f"{fusion} counts no custom list"):
+        variant(f"adr_0172(fusion={fusion})+{ENDPOINT}")
+
+
+def test_the_same_channel_twice_is_refused_another_is_not():
+    with pytest.raises(BadParameter, match="has the channel 'endpoint' already"):
+        variant(f"adr_0172+{ENDPOINT}+{ENDPOINT}")
+    made = variant(f"adr_0172+{ENDPOINT}+{ENDPOINT.replace('theirs', 'others')}")
+    assert [s["name"] for s in made.own] == ["theirs", "others"]
 
 
 def test_a_fusion_is_chosen_with_its_own_parameters():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from math import isfinite
 from pathlib import Path
@@ -128,7 +128,8 @@ class _Reader:
             shown = None
             self._odd("lists of what was shown that cannot be read, taken as not known", number)
         own = row.get(names.get("self", ""))
-        self._keep(Logged(number, text, time, filters, shown, own_document="" if own is None else str(own)))
+        own_document = "" if own is None else str(own)
+        self._keep(Logged(number, text, time, filters, shown, own_document=own_document))
         return None
 
     def _keep(self, row: Logged) -> None:
@@ -139,7 +140,9 @@ class _Reader:
         # The last one asked stands for all: by its time where both have one, else by its line.
         last = known if known.time and row.time and row.time < known.time else row
         shown = last.shown if last.shown is not None else known.shown if last is row else row.shown
-        self.queries[row.key] = Logged(known.line, row.text, last.time or known.time, row.filters, shown, known.times + 1, row.own_document)
+        self.queries[row.key] = replace(
+            row, line=known.line, time=last.time or known.time, shown=shown, times=known.times + 1
+        )
 
     def _names(self, row: Mapping[str, Any], number: int) -> dict[str, str]:
         """The column of each role that this row has. Raises SourceError where there is none for the text."""
