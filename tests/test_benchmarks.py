@@ -121,3 +121,13 @@ def test_the_command_names_its_benchmarks_and_refuses_an_unknown_one():
     assert "import" in run("--list").stdout.split()
     refused = run("nope")
     assert refused.returncode == 2 and "unknown benchmark 'nope'" in refused.stdout
+
+
+def test_comparing_counts_the_engine_calls_of_its_searches(tiny, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    from benchmarks.comparing import compare_over_engine
+    from workbench.retrieval.search import open_collection
+
+    with open_collection(tiny) as collection:
+        whole, engine, n = compare_over_engine(collection, 3)
+    assert n == 3 and 0 < engine < whole

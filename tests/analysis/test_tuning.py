@@ -77,6 +77,13 @@ def test_the_chosen_variant_is_named_by_its_recipe(tuned):
     assert all(tuned.own.knobs[k] == old for k, (old, _) in tuned.changed.items())
 
 
+def test_tuning_words_its_result_as_compare_does(tuned):
+    names = tuned.own_variant.name, tuned.chosen_variant.name
+    verdict = tuned.judge.verdict(*names, tuned.metric)
+    assert sentence(tuned)[0].endswith(f"on the half that did not choose it: {verdict}")
+    assert verdict.startswith(names[1]) and "better than" in verdict
+
+
 def test_where_nothing_is_better_the_own_setting_stays(sea):
     found = tune(sea, "two_lists", metric="RR", grids={"k": (60,)}, resamples=99)
     assert found.changed == {} and found.chosen_variant == found.own_variant and found.tune.per_pair.is_empty()

@@ -23,7 +23,8 @@ def test_the_report_its_data_and_the_runs_are_written_and_agree(tiny, run, tmp_p
     assert len(read_run(out / "runs" / "adr_0172.run").rankings) == len(read_qrels(out / "runs" / "qrels.txt")) == 7
 
 
-def test_json_is_alone_on_standard_output(tiny, run):
+def test_json_is_alone_on_standard_output(tiny, run, monkeypatch):
+    monkeypatch.setattr("workbench.cli.console.LINE_EVERY", 0.0)
     code, out, err = run("compare", tiny, "--variants", "adr_0005,adr_0172", "--json", "--pairs", "first")
     data = json.loads(out)
     assert (code, err) == (0, "") and data["evaluated"] == 3 and data["report"] is None
@@ -150,3 +151,16 @@ def test_there_is_one_console():
 
     others = [p.name for p in Path(workbench.cli.__file__).parent.glob("*.py") if "Console(" in p.read_text().replace("new_console(", "").replace("Console(stderr=True)", "")]
     assert others == ["console.py"]
+
+
+def test_progress_is_plain_lines_where_no_terminal_is(monkeypatch, capsys):
+    from workbench.cli import console
+
+    monkeypatch.setattr(console, "LINE_EVERY", 0.0)
+    with console.progress_bar("searching", quiet=False) as report:
+        report(1, 4)
+        report(4, 4)
+    first, last = capsys.readouterr().err.splitlines()
+    assert first.startswith("searching 1 of 4, about ") and last == "searching 4 of 4, about 0 s left"
+    with console.progress_bar("searching", quiet=True) as report:
+        assert report is None

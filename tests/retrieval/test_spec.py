@@ -112,3 +112,13 @@ def test_a_fusion_is_chosen_with_its_own_parameters():
     assert variant("adr_0172(fusion=rrf(k=7))").fusion["k"] == 7
     with pytest.raises(BadParameter, match="no parameter 'depth'"):
         variant("adr_0172(fusion=rrf(depth=7))")
+
+
+def test_a_changed_fusion_keeps_the_priors_it_counts():
+    base = variant("adr_0172_priors")
+    for name in ("adr_0172_priors(k=7)", "adr_0172_priors(fusion=rrf_priors,k=7)"):
+        made = variant(name)
+        assert made.fusion["priors"] == base.fusion["priors"] and made.fusion["k"] == 7
+        assert made.derived == base.derived
+    with pytest.raises(BadParameter, match="does not count the list"):
+        variant("adr_0172_priors(fusion=rrf)")

@@ -149,6 +149,10 @@ class Comparison:
                 found.append((self._verdict(row, other), self.sentence(row["a"], row["b"], metric)))
         return tuple(found)
 
+    def verdict(self, a: str, b: str, metric: str) -> str:
+        """What the pair's test supports about b against a, in a sentence. Raises BadParameter."""
+        return self._verdict(self.pair(a, b, metric), b)
+
     def _verdict(self, row: Mapping[str, Any], variant: str) -> str:
         """One side of a pair against the other, in a sentence; the interval and the resolution are the pair's own."""
         turned = variant == row["a"]

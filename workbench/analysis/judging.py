@@ -14,6 +14,8 @@ from pathlib import Path
 from workbench.analysis.compared import PAGE
 from workbench.analysis.formats import write_qrels, write_queries
 from workbench.analysis.known_items import SEED
+from workbench.analysis.metrics import documents
+from workbench.analysis.own_documents import with_own_documents
 from workbench.errors import BadParameter
 from workbench.retrieval.search import Collection, open_collection
 from workbench.retrieval.spec import distinct_variants
@@ -51,7 +53,7 @@ def pools(
     collection: str | Collection, queries: Sequence[JudgedQuery | str], variants: Sequence[str | Variant], *,
     depth: int = PAGE, seed: int = SEED,
 ) -> tuple[Pool, ...]:  # fmt: skip
-    """The pools of these queries: the first `depth` documents of each variant. A text is a query whose id is `q` and its
+    """The pools of these queries: the first `depth` documents of each variant, without a query's own. A text is a query whose id is `q` and its
     place, from 1. Raises BadParameter for an id that stands twice."""
     if depth < 1:
         raise BadParameter(f"a pool of depth {depth} is empty", do="Use at least 1")
@@ -60,6 +62,7 @@ def pools(
     if len({q.id for q in asked}) < len(asked):
         raise BadParameter("a query id stands twice in what is to be judged")
     with nullcontext(collection) if isinstance(collection, Collection) else open_collection(collection) as opened:
+        asked, _ = with_own_documents(opened, asked, (), opened.stores.catalog.documents())
         return tuple(_pool(opened, q, chosen, depth, seed) for q in asked)
 
 
@@ -70,13 +73,13 @@ def _pool(collection: Collection, query: JudgedQuery, variants: Sequence[Variant
     best: dict[str, object] = {}
     for v in variants:
         ids = collection.search(query.search, v, with_chunks=False, memo=memo).fused.ids
-        documents: dict[str, object] = {query.own_document: None}
-        for point, document in zip(ids, catalog.entities(ids) if ids else (), strict=True):
-            documents.setdefault(document, point)
-        del documents[query.own_document]
-        for document, point in list(documents.items())[:depth]:
+        entity = dict(zip(ids, catalog.entities(ids), strict=True)) if ids else {}
+        first: dict[str, object] = {}
+        for point in ids:
+            first.setdefault(entity[point], point)
+        for document in documents(ids, entity, own=query.own_document, depth=depth):
             found_by.setdefault(document, []).append(v.name)
-            best.setdefault(document, point)
+            best.setdefault(document, first[document])
     order = sorted(found_by, key=lambda d: content_hash(seed, query.id, d))
     chunks = catalog.chunks([best[d] for d in order]) if order else []
     return Pool(query, tuple(

@@ -27,6 +27,7 @@ COLUMNS = {
     "text": ("text", "query", "q", "search", "search_query", "query_text", "question"),
     "time": ("time", "timestamp", "ts", "at", "when", "datetime", "created_at", "date"),
     "filters": ("filters", "filter", "where"),
+    "id": ("id", "query_id", "qid"),
     "self": ("self", "own_document"),
     "shown": ("shown", "results", "result_ids", "shown_ids", "hits", "ids"),
 }
@@ -53,6 +54,7 @@ class Logged:
     shown: tuple[str, ...] | None = None
     times: int = 1
     own_document: str = ""
+    id: str = ""
 
     @property
     def key(self) -> str:
@@ -127,9 +129,9 @@ class _Reader:
         except ValueError:
             shown = None
             self._odd("lists of what was shown that cannot be read, taken as not known", number)
-        own = row.get(names.get("self", ""))
-        own_document = "" if own is None else str(own)
-        self._keep(Logged(number, text, time, filters, shown, own_document=own_document))
+        own, named = (row.get(names.get(role, "")) for role in ("self", "id"))
+        own_document, query_id = ("" if value is None else str(value) for value in (own, named))
+        self._keep(Logged(number, text, time, filters, shown, 1, own_document, query_id))
         return None
 
     def _keep(self, row: Logged) -> None:

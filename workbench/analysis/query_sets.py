@@ -81,7 +81,7 @@ def query_set(
         asked = [q for q in asked if q.id in kept]
         judgements = [j for j in judgements if j.query_id in kept]
     filtered = _checked_filters(collection, asked)
-    documents = set(_documents(collection))
+    documents = collection.stores.catalog.documents()
     asked, own = with_own_documents(collection, asked, judgements, documents, keep=keep_own)
     found = judge(asked, judgements, documents)
     if len(found.queries) < least:
@@ -183,10 +183,6 @@ def _checked_filters(collection: Collection, queries: Sequence[JudgedQuery]) -> 
                 f"query {query.id!r}: {error.what}", where=query.where or f"the filters of a query of {collection.name}", do=error.do
             ) from None
     return len(filtered)
-
-
-def _documents(collection: Collection) -> Iterable[str]:
-    return collection.stores.catalog.sql("SELECT DISTINCT entity_id FROM chunk")["entity_id"].to_list()
 
 
 def _texts(collection: Collection, judged: Judged) -> tuple[Iterable[str] | None, list[str]]:

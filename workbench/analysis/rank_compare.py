@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.judged import Judged
+from workbench.analysis.metrics import documents
 from workbench.analysis.overlap import PAGE, Overlap, overlap
 from workbench.analysis.ties import Range, Scored, metric_range, split_by
 from workbench.errors import BadParameter
@@ -120,16 +121,19 @@ def compare_over(
 def scored_runs(
     collection: Collection, queries: Sequence[JudgedQuery], variants: Sequence[Variant]
 ) -> dict[str, dict[str, Scored]]:
-    """Variant to query id to (document, score): a document has the rank and the score of its best chunk. Scores are
-    equal exactly where the exact sums are."""
+    """Variant to query id to (document, score): a document has the rank and the score of its best chunk; a query's
+    own document is left out. Scores are equal exactly where the exact sums are."""
     out: dict[str, dict[str, Scored]] = {v.name: {} for v in variants}
     for query in queries:
         memo: dict[Any, Any] = {}
         for v in variants:
             result = collection.search(query.search, v, with_chunks=False, memo=memo)
-            documents = collection.stores.catalog.entities(result.fused.ids) if result.fused.ids else []
+            ids = result.fused.ids
+            entity = dict(zip(ids, collection.stores.catalog.entities(ids), strict=True)) if ids else {}
             best: dict[str, float] = {}
-            for document, score in zip(documents, falling_scores(v.fusion, result.lists, result.fused), strict=True):
-                best.setdefault(document, score)
-            out[v.name][query.id] = list(best.items())
+            scores = falling_scores(v.fusion, result.lists, result.fused)
+            for point, score in zip(ids, scores, strict=True):
+                best.setdefault(entity[point], score)
+            kept = documents(ids, entity, own=query.own_document)
+            out[v.name][query.id] = [(document, best[document]) for document in kept]
     return out

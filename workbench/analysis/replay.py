@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from workbench.analysis.canonical import plain
 from workbench.analysis.compared import titles_of
 from workbench.analysis.metrics import mean
 from workbench.analysis.overlap import PAGE, first_difference, overlap_at, rbo
+from workbench.analysis.own_documents import with_own_documents
 from workbench.analysis.query_log import Log, Logged, read_log
 from workbench.analysis.replay_reasons import Reason, reasons_of
 from workbench.analysis.runs import moved_bytes, search_seconds
@@ -28,6 +29,7 @@ from workbench.retrieval.priors import at_time
 from workbench.retrieval.search import Collection, open_collection
 from workbench.retrieval.spec import distinct_variants
 from workbench.retrieval.variant import Variant
+from workbench.sources.source import JudgedQuery
 from workbench.stores.catalog_errors import UnknownPoint
 from workbench.types import Query, Result
 
@@ -146,11 +148,12 @@ def change_row(change: Change) -> dict[str, Any]:
 
 def replay(
     collection: str | Collection, log: Log | str | Path, variants: Sequence[str | Variant], *, first: int = PAGE, shown: str = DOCUMENTS,
-    explained: int = EXPLAINED, progress: Callable[[int, int], None] | None = None,
+    explained: int = EXPLAINED, keep_own: bool = False, progress: Callable[[int, int], None] | None = None,
 ) -> Replayed:  # fmt: skip
     """Run every distinct query of a log, as read or by its path, through the variants. Stages that variants share run once a query; a stage that
     counts from the newest row (`now=""`) counts from the query's own time where the log has one.
 
+    A query's own document is left out of every page, as in `compare_variants`, unless `keep_own`.
     `explained` changes of each pair get their reasons. `shown`: whether the log's ids are documents' or points'. A query that a variant refuses counts as failed there and
     stops nothing. Raises BadParameter for an unknown variant.
     """
@@ -159,7 +162,9 @@ def replay(
     if shown not in (DOCUMENTS, POINTS) or first < 1:
         raise BadParameter(f"shown {shown!r} must be {DOCUMENTS} or {POINTS}, and first {first} at least 1")
     with nullcontext(collection) if isinstance(collection, Collection) else open_collection(collection) as opened:
-        then, notes = _shown_then(opened, log, shown, first)
+        log, notes = _with_own_documents(opened, log, keep_own)
+        then, told = _shown_then(opened, log, shown, first)
+        notes += told
         answers: dict[str, dict[str, Answer]] = {v.name: {} for v in chosen}
         for done, query in enumerate(log.queries, 1):
             memo: dict[Any, Any] = {}
@@ -188,6 +193,21 @@ def replay(
         )  # fmt: skip
 
 
+def _with_own_documents(collection: Collection, log: Log, keep: bool) -> tuple[Log, list[str]]:
+    """The log with each query's own document by the rule of `own_documents`, and the account of it."""
+    asked = [
+        JudgedQuery(q.id or f"line {q.line}", q.text, {"self": q.own_document} if q.own_document else {})
+        for q in log.queries
+    ]
+    marked, own = with_own_documents(
+        collection, asked, (), collection.stores.catalog.documents(), keep=keep
+    )
+    queries = (
+        replace(q, own_document=m.own_document) for q, m in zip(log.queries, marked, strict=True)
+    )
+    return replace(log, queries=tuple({q.key: q for q in queries}.values())), list(own.notes)
+
+
 def _answer(collection: Collection, query: Logged, variant: Variant, first: int, memo: dict[Any, Any]) -> Answer:
     try:
         result = collection.search(Query(query.text, query.filters, limit=first), variant, with_chunks=False, memo=memo)
@@ -210,7 +230,7 @@ def _shown_then(collection: Collection, log: Log, kind: str, first: int) -> tupl
     if not known:
         return {}, ["the log does not say what was shown"]
     catalog = collection.stores.catalog
-    documents = set(catalog.sql("SELECT DISTINCT entity_id FROM chunk")["entity_id"].to_list())
+    documents = catalog.documents()
     out, unknown, total = {}, 0, 0
     for query in known:
         ids = query.shown or ()

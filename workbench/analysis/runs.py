@@ -62,7 +62,8 @@ def run_variants(
     chosen = [variant(v) for v in variants]
     runs: dict[str, dict[str, tuple[str, ...]]] = {v.name: {} for v in chosen}
     cut: dict[str, dict[str, tuple[str, ...]]] = {v.name: {} for v in chosen}
-    spans: dict[str, list[Result]] = {v.name: [] for v in chosen}
+    spent: dict[str, list[Spent]] = {v.name: [] for v in chosen}
+    listed: dict[str, dict[str, int]] = {v.name: {} for v in chosen}
     for done, query in enumerate(queries, 1):
         memo: dict[Any, Any] = {}
         results = {v.name: collection.search(query.search, v, with_chunks=False, memo=memo) for v in chosen}
@@ -72,11 +73,26 @@ def run_variants(
             runs[name][query.id] = documents(result.fused.ids, entity, own=query.own_document, depth=depth)
             if by := limits_reached(result):
                 cut[name][query.id] = by
-            spans[name].append(result)
+            spent[name].append(Spent.of(result))
+            for ranking in result.lists:
+                listed[name][ranking.name] = listed[name].get(ranking.name, 0) + bool(len(ranking))
         if progress:
             progress(done)
-    costs, listed = (tuple(_cost(n, r) for n, r in spans.items()), {n: _listed(r) for n, r in spans.items()})
-    return VariantRuns(runs, costs, listed, cut)
+    return VariantRuns(runs, tuple(_cost(n, of) for n, of in spent.items()), listed, cut)
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What one search cost: `search_seconds`, its engine and model calls, and `moved_bytes`."""
+
+    seconds: float
+    calls: int
+    bytes: int
+
+    @classmethod
+    def of(cls, result: Result) -> Spent:
+        calls = sum(bool(s.engine) for s in result.spans)
+        return cls(search_seconds(result), calls, moved_bytes(result.spans))
 
 
 def limits_reached(result: Result) -> tuple[str, ...]:
@@ -101,19 +117,14 @@ def moved_bytes(spans: Iterable[Span]) -> int:
     return sum(s.bytes for s in spans if s.engine in PAYLOAD_ENGINES or s.call == "search")
 
 
-def _cost(name: str, results: Sequence[Result]) -> dict[str, Any]:
-    if not results:
+def _cost(name: str, spent: Sequence[Spent]) -> dict[str, Any]:
+    if not spent:
         return {"variant": name, "p50_ms": None, "p95_ms": None, "calls": None, "payload_bytes": None}
-    ms = [search_seconds(r) * 1e3 for r in results]
+    ms = [s.seconds * 1e3 for s in spent]
     return {
         "variant": name,
         "p50_ms": float(np.percentile(ms, 50)),
         "p95_ms": float(np.percentile(ms, 95)),
-        "calls": float(np.mean([sum(bool(s.engine) for s in r.spans) for r in results])),
-        "payload_bytes": float(np.mean([moved_bytes(r.spans) for r in results])),
+        "calls": float(np.mean([s.calls for s in spent])),
+        "payload_bytes": float(np.mean([s.bytes for s in spent])),
     }
-
-
-def _listed(results: Sequence[Result]) -> dict[str, int]:
-    names = dict.fromkeys(r.name for result in results for r in result.lists)
-    return {n: sum(any(r.name == n and len(r) for r in result.lists) for result in results) for n in names}

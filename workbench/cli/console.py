@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -24,8 +25,14 @@ def new_console(soft_wrap: bool = False) -> Console:
     return Console(highlight=False, width=PIPED_WIDTH if piped else None, soft_wrap=soft_wrap)
 
 
+LINE_EVERY = 5.0
+"""Seconds between two lines of progress where standard error is no terminal."""
+
+
 class progress_bar:  # noqa: N801 - used as a function
-    """A bar on standard error; `with progress_bar(text, quiet) as report` gives report(done, of), or None where quiet."""
+    """Progress and the time left on standard error: a bar, or a line now and then where it is no terminal.
+
+    `with progress_bar(text, quiet) as report` gives report(done, of), or None where quiet."""
 
     def __init__(self, text: str, quiet: bool) -> None:
         self.text, self.quiet = text, quiet
@@ -34,6 +41,8 @@ class progress_bar:  # noqa: N801 - used as a function
     def __enter__(self) -> Callable[[int, int], None] | None:
         if self.quiet:
             return None
+        if not sys.stderr.isatty():
+            return _lines(self.text)
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -51,3 +60,18 @@ class progress_bar:  # noqa: N801 - used as a function
     def __exit__(self, *_: object) -> None:
         if self.progress is not None:
             self.progress.stop()
+
+
+def _lines(text: str) -> Callable[[int, int], None]:
+    """A report that writes a line at most every LINE_EVERY seconds."""
+    start = said = time.monotonic()
+
+    def report(done: int, of: int) -> None:
+        nonlocal said
+        now = time.monotonic()
+        if done and now - said >= LINE_EVERY:
+            said = now
+            left = (now - start) / done * (of - done)
+            print(f"{text} {done:,} of {of:,}, about {left:,.0f} s left", file=sys.stderr, flush=True)
+
+    return report

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workbench.cli.compare import AsJson, Out, Quiet
+from workbench.cli.compare import AsJson, KeepOwn, Out, Quiet
 from workbench.cli.console import new_console, progress_bar
 from workbench.cli.targets import directory_to_write
 
@@ -33,6 +33,7 @@ def _replay(
     shown: Annotated[str, typer.Option(help="What the log's shown ids are: documents or points.")] = "documents",
     limit: Annotated[int | None, typer.Option(help="Read so many rows.", min=1)] = None,
     most_changed: Annotated[float | None, typer.Option(metavar="SHARE", help="Exit with 1 where a larger share of the queries changed, one is newly empty, or one failed.", min=0, max=1)] = None,
+    keep_own: KeepOwn = False,
     out: Out = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -57,7 +58,7 @@ def _replay(
     directory_to_write(out)
     read = read_log(log, roles, limit)
     with progress_bar("replaying", quiet or as_json) as told:
-        replayed = replay(on, read, chosen, first=first, shown=shown, progress=told)
+        replayed = replay(on, read, chosen, first=first, shown=shown, keep_own=keep_own, progress=told)
     page = None
     if out is not None:
         from workbench.reporting.replay_page import write_replay

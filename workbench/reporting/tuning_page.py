@@ -59,15 +59,8 @@ def sentence(tuned: Tuned) -> tuple[str, str]:
     if not tuned.changed:
         return "No setting that was tried is better on the tuning half: the variant's own setting stays.", f"{tuned.metric} {tuned.own.tune:.4f}"
     said = ", ".join(f"{k} {old:g} → {new:g}" for k, (old, new) in tuned.changed.items())
-    row = tuned.judge.pair(tuned.own_variant.name, tuned.chosen_variant.name, tuned.metric)
-    worth = f"{tuned.metric} {row['difference']:+.4f} on the half that did not choose it"
-    if row["low"] > 0:
-        verdict = f"It pays: {said} gives {worth}."
-    elif row["high"] < 0:
-        verdict = f"It does harm: {said} gives {worth}."
-    else:
-        verdict = f"No gain is shown: {said} gives {worth}, which may be chance."
-    return verdict, tuned.judge.sentence(tuned.own_variant.name, tuned.chosen_variant.name, tuned.metric)
+    worth = tuned.judge.verdict(tuned.own_variant.name, tuned.chosen_variant.name, tuned.metric)
+    return f"{said}, on the half that did not choose it: {worth}", tuned.judge.sentence(tuned.own_variant.name, tuned.chosen_variant.name, tuned.metric)
 
 
 def cross_validated(tuned: Tuned) -> tuple[str, str]:

@@ -121,6 +121,10 @@ class Catalog:
         sql, params = _holders(terms, match, filters)
         return self._file.rows(f"SELECT count(*) FROM ({sql})", params)[0][0]
 
+    def documents(self) -> set[str]:
+        """The ids of all documents."""
+        return {entity for (entity,) in self._file.rows("SELECT DISTINCT entity_id FROM chunk")}
+
     def holding(self, terms: Sequence[str], match: Match, filters: Filters, limit: int) -> list[PointId]:
         """The first `limit` points within the filters that hold any / all of the terms, in point-id order."""
         sql, params = _holders(terms, match, filters)
