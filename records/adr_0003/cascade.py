@@ -27,6 +27,7 @@ SCAN_LIMIT = ADR_0003.scan_limit
 @returns(
     "answered_by",
     "every_tier_before_was_asked_and_says_why",
+    "miss_logged",
     "order",
     "tier_and_score_logged",
 )
@@ -46,12 +47,14 @@ def order_and_log(run: Run) -> Measured:
         library.wait_for_vectors()
         outcomes = {name: ask(library, request) for name, request in asked.items()}
         order = [str(stage).partition("(")[0] for stage in cascade_of(settings)]
+        ask(library, plain("Sing about the sea", answer_to=[("user", "Hello")]))
         library.log.flush()
+        missed = [row for row in read_log(library.db) if row.outcome == "miss"]
         logged = {(row.tier, row.score) for row in read_log(library.db) if row.outcome == "served"}
     told = all((o.tier, o.score) in logged for o in outcomes.values())
     before = all([s.tier for s in o.steps] == order[: order.index(o.tier) + 1] for o in outcomes.values())
     return Measured(
-        {"order": order, "answered_by": [o.tier for o in outcomes.values()], "tier_and_score_logged": told,
+        {"order": order, "answered_by": [o.tier for o in outcomes.values()], "tier_and_score_logged": told, "miss_logged": bool(missed),
          "every_tier_before_was_asked_and_says_why": before and all(s.why for o in outcomes.values() for s in o.steps)},
         CASES, "Embedding was let serve at 0.5 here, so that it too answers a call; its default is off.",
         data=[{"asked": r.last_text(), "tier": o.tier, "score": o.score} for r, o in zip(asked.values(), outcomes.values(), strict=True)],
@@ -71,15 +74,26 @@ TURNED = (
 )
 
 
-@returns("counts_repeats", "highest", "lowest", "review", "serve", "turned")
+@returns(
+    "counts_repeats",
+    "highest",
+    "lowest",
+    "of_two_empty_lists",
+    "review",
+    "serve",
+    "symmetric",
+    "turned",
+)
 def dice_and_thresholds(run: Run) -> Measured:
     """C03: the range of the score and the thresholds; and what it cannot see: the order of words, and marks."""
     rng = random.Random(run.seed)
     words = [f"w{i}" for i in range(12)]
-    scores = [
-        dice_multiset(rng.choices(words, k=rng.randint(1, 9)), rng.choices(words, k=rng.randint(1, 9)))
+    pairs = [
+        (rng.choices(words, k=rng.randint(1, 9)), rng.choices(words, k=rng.randint(1, 9)))
         for _ in range(5000)
     ]
+    scores = [dice_multiset(a, b) for a, b in pairs]
+    symmetric = scores == [dice_multiset(b, a) for a, b in pairs]
     found = {}
     for one, other in TURNED:
         with (
@@ -94,6 +108,7 @@ def dice_and_thresholds(run: Run) -> Measured:
     made = MatchingSettings()
     return Measured(
         {"lowest": min(scores), "highest": max(scores), "serve": made.serve, "review": made.review,
+         "symmetric": symmetric, "of_two_empty_lists": dice_multiset([], []),
          "counts_repeats": dice_multiset(["very", "very", "good"], ["very", "good"]) < 1, "turned": found},
         f"{len(scores):,} random pairs of word lists, and {len(TURNED)} turned questions",
         "A finding: word order and marks are not seen. “man bites dog” scores 1.0 against “dog bites man” and is served at "

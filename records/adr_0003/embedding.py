@@ -201,6 +201,7 @@ def encoding_beside_the_word_search(run: Run) -> Measured:
     "failure_logged",
     "hits",
     "model_calls_on_hits",
+    "same_last_message",
     "served_before_its_vector",
     "write_returned_before_its_vector",
 )
@@ -220,6 +221,9 @@ def off_the_hit_path(run: Run) -> Measured:
         model.delay, calls = 0.0, model.calls
         tiers = [ask(library, plain(t)).tier for t in hits]
         on_hits = model.calls - calls
+        library.record(plain(text, system="Be brief and name the harbour."), Answer("the second"))
+        library.wait_for_vectors(60)
+        near = ask(library, plain(text, system="Answer as a pirate would, in verse."))
         model.error = RuntimeError("no memory left")
         missed = ask(library, plain("Sing about the sea"))
         library.log.flush()
@@ -229,6 +233,6 @@ def off_the_hit_path(run: Run) -> Measured:
         )
     return Measured(
         {"hits": tiers, "model_calls_on_hits": on_hits, "write_returned_before_its_vector": before_vector and written < 0.2,
-         "served_before_its_vector": served_meanwhile, "failing_model": "served" if missed.served else missed.steps[-1].verdict, "failure_logged": logged},
+         "served_before_its_vector": served_meanwhile, "same_last_message": near.steps[-1].verdict, "failing_model": "served" if missed.served else missed.steps[-1].verdict, "failure_logged": logged},
         "a library in a file, with a model that counts, waits 0.2 s and then fails",
     )  # fmt: skip

@@ -105,11 +105,22 @@ def promises(run: Run) -> Measured:
             walk = Walk(library, random.Random(f"{run.seed}/{start}"), broken=broken, did=did)
             for _ in range(min(BLOCK, steps - start)):
                 walk.step()
+    broken["a rejected pair is never served again"] += _served_though_rejected()
     return Measured(
         {"broken": {k: int(v) for k, v in sorted(broken.items())}, "events": dict(sorted(did.items()))},
         f"a random walk of {steps:,} events, seed {run.seed}, in libraries of {BLOCK} events each",
         "The same promises stand as property tests, with two reviewers at once, a kill at any statement, and a thousand open candidates.",
     )  # fmt: skip
+
+
+def _served_though_rejected() -> bool:
+    """Whether a rejected pair is served once the threshold is low enough for it."""
+    asked = plain("what is the weather in Oslo please")
+    with Library(settings=ADR_0003, key=KEY) as library:
+        library.record(plain("what is the weather in Riga please"), Answer("rain"))
+        reject(library, ask(library, asked).candidates[0])
+        library.change(serve=0.6)
+        return ask(library, asked).served
 
 
 CHECKPOINTS = 8
