@@ -46,8 +46,8 @@ def test_json_is_alone_and_the_gate_is_an_exit_code(tiny, run, log):
         (("tune", "tiny", "--out", "LOG"), "is a file"),
         (("replay", "LOG", "--on", "tiny", "--variants", "adr_0172", "--shown", "rows"), "must be documents or points"),
         (("tune", "tiny"), "queries to tune on, 10 are needed"),
-        (("tune", "tiny", "--variant", "semantic"), "has no parameter to tune"),
-        (("tune", "tiny", "--grid", "k"), "not one knob=values"),
+        (("tune", "tiny", "--variant", "semantic", "--grid", "k=1,2"), "has no parameter 'k'"),
+        (("tune", "tiny", "--grid", "k="), "not one parameter=values"),
     ],
 )
 def test_what_a_user_can_mend_is_one_line_and_exit_code_2(tiny, run, log, arguments, said):
