@@ -17,7 +17,7 @@ from workbench.analysis.verdict import Measured, returns
 from workbench.matching.cascade import ask
 from workbench.matching.lexical import Fts5Index
 from workbench.matching.library import Library
-from workbench.matching.queue import candidates
+from workbench.matching.queue import approve, candidates
 from workbench.matching.request import Answer, RecordedRequest, plain
 from workbench.matching.settings import ADR_0003, MatchingSettings
 from workbench.matching.vectors import Matrix
@@ -209,7 +209,8 @@ def off_the_hit_path(run: Run) -> Measured:
     """C12: model calls on hits of every tier before embedding, a write before its vector, a failing model."""
     model = Counting(encoder(run))
     text = "Which ferry leaves Riga for Oslo on Monday?"
-    hits = (text, text + " ", "which ferry leaves Riga for Oslo, on Monday")
+    approved = "Which ferry leaves Riga for Oslo on Tuesday?"
+    hits = (text, text + " ", approved, "which ferry leaves Riga for Oslo, on Monday")
     with on_disk(ON, encoder=model) as library:
         model.delay = 0.2
         start = time.perf_counter()
@@ -218,7 +219,10 @@ def off_the_hit_path(run: Run) -> Measured:
         before_vector = library.db.execute("SELECT count(*) FROM entry_vector").fetchone()[0] == 0
         served_meanwhile = ask(library, plain(text)).entry_id == entry
         library.wait_for_vectors(60)
-        model.delay, calls = 0.0, model.calls
+        model.delay = 0.0
+        for candidate in ask(library, plain(approved)).candidates[:1]:
+            approve(library, candidate)
+        calls = model.calls
         tiers = [ask(library, plain(t)).tier for t in hits]
         on_hits = model.calls - calls
         library.record(plain(text, system="Be brief and name the harbour."), Answer("the second"))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from pytest import MonkeyPatch
 
 from faults import Fault, stage
-from records.adr_0003 import cascade
+from records.adr_0003 import cascade, install, queue
 from workbench.matching import cascade as matching
-from workbench.matching import similarity
+from workbench.matching import entries, similarity, tiers
+from workbench.matching.lexical import Fts5Index
 from workbench.matching.library import Library
 
 
@@ -56,10 +59,89 @@ def embeddings_serve(patch: MonkeyPatch) -> None:
     )
 
 
+def alias_calls_the_model(patch: MonkeyPatch) -> None:
+    def calling(real: Any) -> Any:
+        def asked(ask: Any, library: Library, **given: Any) -> Any:
+            with suppress(RuntimeError):
+                library.encoder.encode([ask.last])
+            return real(ask, library, **given)
+
+        return asked
+
+    stage(patch, "tier", "alias", calling)
+
+
+def opens_without_the_model(patch: MonkeyPatch) -> None:
+    silent = "import workbench.matching.embedder as e\ne.open_encoder = lambda tokens: None\n"
+    patch.setattr(install, "_OPEN", silent + install._OPEN)
+
+
+def condition_removed(name: str, patch: MonkeyPatch) -> None:
+    real = tiers.shape_differences
+    patch.setattr(
+        tiers, "shape_differences", lambda a, b: tuple(n for n in real(a, b) if n != name)
+    )
+
+
+def speakers_ignored(patch: MonkeyPatch) -> None:
+    every = "SELECT id FROM requests WHERE answered = 1"
+    patch.setattr(
+        Fts5Index,
+        "propose",
+        lambda self, db, words, speakers, limit: [row[0] for row in db.execute(every)],
+    )
+
+
+def answered_stay_open(patch: MonkeyPatch) -> None:
+    patch.setattr(entries, "close_answered", lambda *given: None)
+
+
+def others_stay_open(patch: MonkeyPatch) -> None:
+    real = queue.approve
+
+    def approve(library: Library, *given: Any) -> Any:
+        found = real(library, *given)
+        library.db.execute("UPDATE candidates SET state = 'open' WHERE state = 'superseded'")
+        return found
+
+    patch.setattr(queue, "approve", approve)
+
+
+def bm25_constant(patch: MonkeyPatch) -> None:
+    real = Fts5Index.ranked
+    patch.setattr(Fts5Index, "ranked", lambda *given: [(i, 1.0) for i, _ in real(*given)])
+
+
+def tiers_turned(patch: MonkeyPatch) -> None:
+    real = matching.cascade_of
+    for module in (matching, cascade):
+        patch.setattr(module, "cascade_of", lambda s: (*real(s)[1::-1], *real(s)[2:]))
+
+
+def score_not_logged(patch: MonkeyPatch) -> None:
+    real = matching._row
+
+    def row(*given: Any) -> Any:
+        made = real(*given)
+        return (*made[:4], None, *made[5:])
+
+    patch.setattr(matching, "_row", row)
+
+
 FAULTS: list[Fault] = [
     Fault("Dice asymmetrical", ("C03", "C04"), dice_asymmetrical, quick=True),
     Fault("Dice of two empty lists is 1", ("C03",), dice_of_nothing_is_one, quick=True),
     Fault("rejections ignored by the tiers", ("C07",), rejections_ignored),
     Fault("misses are logged as served", ("C01",), misses_not_logged),
     Fault("embeddings serve at 0.9", ("C12",), embeddings_serve),
+    Fault("an alias hit calls the model", ("C12",), alias_calls_the_model),
+    Fault("opening without the model goes on silently", ("C13",), opens_without_the_model),
+    Fault("the tools rule removed", ("C05",), partial(condition_removed, "tools"), quick=True),
+    Fault("the parameters rule removed", ("C05",), partial(condition_removed, "params")),
+    Fault("the speakers rule removed", ("C06",), speakers_ignored),
+    Fault("answered requests stay open", ("C07",), answered_stay_open),
+    Fault("approval leaves the other candidates open", ("C07",), others_stay_open),
+    Fault("BM25 is constant", ("C02",), bm25_constant),
+    Fault("tiers in another order", ("C01",), tiers_turned),
+    Fault("the score is not logged", ("C01",), score_not_logged),
 ]
