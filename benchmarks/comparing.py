@@ -19,7 +19,7 @@ VARIANTS = (
 
 def compare_over_engine(collection: Collection, queries: int) -> tuple[float, float, int]:
     """(seconds of the whole comparison, seconds of the engine calls that it made, queries evaluated)."""
-    from workbench.analysis.compared import compare_variants
+    from workbench.analysis.evaluate.compare import compare_variants
 
     engine = 0.0
     search = Collection.search
@@ -41,8 +41,8 @@ def comparing() -> Iterator[Row]:
     """`compare` with ten variants over 1,000 queries of 50,000 chunks: over its engine calls, and per query."""
     from workbench.retrieval.search import open_collection
     from workbench.settings import project_root
-    from workbench.stores.home import UnknownCollection
-    from workbench.stores.loader import load
+    from workbench.stores.collections import UnknownCollection
+    from workbench.stores.load import load
 
     name = f"adr-0172-{CHUNKS}"
     try:

@@ -26,12 +26,12 @@ RANK = 12
 @benchmark("explaining")
 def explaining() -> Iterator[Row]:
     """A knob of frozen lists at its slowest setting, a look of the investigation, and every knob's counterfactual."""
-    from workbench.analysis.counterfactual import counterfactuals
+    from workbench.analysis.explain.counterfactual import counterfactuals
     from workbench.reporting.widgets.bench import Bench
+    from workbench.reporting.widgets.panels import table_html
     from workbench.reporting.widgets.session import Session
-    from workbench.reporting.widgets.table import table_html
     from workbench.retrieval.frozen import DEPTH, freeze
-    from workbench.retrieval.knobs import with_knobs
+    from workbench.retrieval.variant import with_knobs
     from workbench.types import Query
 
     collection = incident()

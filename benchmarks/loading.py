@@ -36,7 +36,7 @@ def made(count: int):
     """A source of `count` chunks of real text, each with a serial number, and seeded unit vectors."""
     import numpy as np
 
-    from workbench.sources.source import Source
+    from workbench.sources.base import Source
     from workbench.types import Chunk, Facets
 
     def chunks() -> Iterator[Chunk]:
@@ -76,9 +76,9 @@ def embedding() -> Iterator[Row]:
     """Texts a second over fastembed's default settings on texts of mixed length."""
     from fastembed import TextEmbedding
 
-    from workbench.stores.embedding import Embedder
-    from workbench.stores.model import find_model, open_model
-    from workbench.stores.model_files import PACKAGED_EMBEDDER, locate_packaged
+    from workbench.stores.vectors.embedder import Embedder
+    from workbench.stores.vectors.model_files import PACKAGED_EMBEDDER, locate_packaged
+    from workbench.stores.vectors.models import find_model, open_model
 
     chosen = random.Random(SEED).sample(texts(), EMBEDDED)
     model = find_model()
@@ -98,7 +98,7 @@ def embedding() -> Iterator[Row]:
 
 
 def _load(count: int, folder: Path) -> float:
-    from workbench.stores.loader import load
+    from workbench.stores.load import load
 
     os.environ["WORKBENCH_HOME"] = str(folder / "home")
     start = time.perf_counter()
@@ -107,8 +107,8 @@ def _load(count: int, folder: Path) -> float:
 
 
 def _bulk_loads(count: int, folder: Path) -> float:
-    from workbench.stores.catalog_build import build_catalog
-    from workbench.stores.edge_build import build_edge
+    from workbench.stores.catalog.build import build_catalog
+    from workbench.stores.points.edge_build import build_edge
 
     parts, vectors = _prepared(count, folder)
     start = time.perf_counter()
@@ -142,7 +142,7 @@ if __name__ == "__main__":
         if sys.argv[1] == "load":
             _load(CHUNKS, where)
         else:
-            from workbench.stores.catalog_build import build_catalog
+            from workbench.stores.catalog.build import build_catalog
 
             done, vectors = _prepared(CHUNKS, where)
             build_catalog(where / "own.duckdb", done, vectors)

@@ -18,9 +18,8 @@ from tempfile import TemporaryDirectory
 from benchmarks.harness import Row, at_most, benchmark
 from records.adr_0003.hard_cases import long_texts, recorded_calls
 from workbench.matching.cascade import ask
-from workbench.matching.library import Library
+from workbench.matching.library import ADR_0003, Library
 from workbench.matching.request import Answer, RecordedRequest, plain
-from workbench.matching.settings import ADR_0003
 
 SEED = 20261020
 ENTRIES = 100_000
@@ -93,7 +92,7 @@ def _miss(library: Library) -> Iterator[Row]:
 
 def _with_model() -> Iterator[Row]:
     """A miss with embeddings on at 1,000 entries and 128 tokens, against the model's call alone on such a text."""
-    from workbench.matching.embedder import open_encoder
+    from workbench.matching.vectors import open_encoder
 
     model = open_encoder(ADR_0003.embedding_tokens)
     texts = iter(long_texts(2 * MODEL_MISSES, seed=SEED))

@@ -17,14 +17,13 @@ SEED = 1
 @benchmark("multilingual")
 def multilingual() -> Iterator[Row]:
     """Success@1 and nDCG@10 of each model's list alone and within ADR 0172; the difference with its 95 % interval."""
-    from workbench.analysis.comparison import compare
-    from workbench.analysis.judged import judge
+    from workbench.analysis.evaluate.comparison import compare
+    from workbench.analysis.evaluate.judged import judge
     from workbench.analysis.runs import run_variants
     from workbench.errors import NotAvailable
     from workbench.retrieval.search import open_collection
-    from workbench.sources.public import public, why_absent
-    from workbench.sources.squad import squad
-    from workbench.stores.loader import load
+    from workbench.sources.judged_sets import public, squad, why_absent
+    from workbench.stores.load import load
 
     folder = public("xquad-ro-en")
     if folder is None:

@@ -12,18 +12,16 @@ import numpy as np
 
 from benchmarks.harness import Row, at_most, benchmark
 from records.notes_search.subjects import LARGE, Project, asked, in_turn, project
-from workbench.analysis.run import open_run
+from workbench.analysis.ledger.run import open_run
 from workbench.bm25 import K1, B
-from workbench.retrieval.notes import statement
-from workbench.retrieval.notes.budget import K_CAP, Budget
-from workbench.retrieval.notes.derive import cut_catalog
-from workbench.retrieval.notes.duck import DuckNotes
-from workbench.retrieval.notes.layouts import TWO_TABLES
-from workbench.retrieval.notes.old_constants import PAGE_ROWS
-from workbench.retrieval.notes.request import Ask
+from workbench.retrieval.notes import duckdb as statement
+from workbench.retrieval.notes.duckdb import TWO_TABLES, DuckNotes
+from workbench.retrieval.notes.files_made import cut_catalog
+from workbench.retrieval.notes.legacy import PAGE_ROWS
+from workbench.retrieval.notes.model import K_CAP, Ask, Budget
 from workbench.retrieval.notes.search import Notes, typed
 from workbench.settings import home
-from workbench.stores.sql_filters import where
+from workbench.stores.filters.sql import where
 from workbench.types import Query
 
 QUERIES, TURNS = 6, 21

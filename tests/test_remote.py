@@ -17,11 +17,11 @@ from helpers.qdrant_double import QdrantDouble
 
 from workbench.errors import LONGEST, BadParameter, WorkbenchError
 from workbench.remote import check_address, shown_url
-from workbench.retrieval.endpoint import EndpointFailed, endpoint
+from workbench.retrieval.custom import EndpointFailed, endpoint
+from workbench.sources.base import SourceError
 from workbench.sources.readers import open_source
-from workbench.sources.source import SourceError
-from workbench.stores.client import ClientPoints
-from workbench.stores.loader import load
+from workbench.stores.load import load
+from workbench.stores.points.server import ClientPoints
 from workbench.types import Query
 
 SECRETS = ("hunter2", "s3cr3t", "p/w")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.analysis.query_log import Logged
-from workbench.analysis.replay import Change
+from workbench.analysis.replay.query_log import Logged
+from workbench.analysis.replay.replay import Change
 from workbench.errors import WorkbenchError
+from workbench.matching.cassettes import request_of
 from workbench.matching.formats.wire import NotUnderstood
-from workbench.matching.jsonl import request_of
 from workbench.matching.similarity import GATES, broken_words
-from workbench.reporting.replay_page import came_and_left
+from workbench.reporting.pages.replay import came_and_left
 from workbench.sources.readers import open_source
 from workbench.text import counted
 

@@ -15,20 +15,20 @@ from typing import Any
 __version__ = "0.1.0"
 
 _LAZY = {
-    "load": "workbench.stores.loader",
+    "load": "workbench.stores.load",
     "update": "workbench.stores.update",
-    "collections": "workbench.stores.home",
+    "collections": "workbench.stores.collections",
     "open_collection": "workbench.retrieval.search",
     "search": "workbench.retrieval.search",
     "Query": "workbench.types",
     "Variant": "workbench.retrieval.variant",
     "variant": "workbench.retrieval.variant",
-    "explain": "workbench.analysis.explain",
-    "compare": "workbench.analysis.compared:compare_variants",
-    "tune": "workbench.analysis.tuning",
-    "replay": "workbench.analysis.replay",
-    "judge": "workbench.reporting.judging_widget",
-    "channel": "workbench.retrieval.own",
+    "explain": "workbench.analysis.explain.explain",
+    "compare": "workbench.analysis.evaluate.compare:compare_variants",
+    "tune": "workbench.analysis.evaluate.tuning",
+    "replay": "workbench.analysis.replay.replay",
+    "judge": "workbench.reporting.widgets.judging",
+    "channel": "workbench.retrieval.custom",
 }
 
 __all__ = sorted([*_LAZY, "__version__"])

@@ -8,14 +8,13 @@ from typing import Any
 
 from records.adr_0003.hard_cases import generate, recorded_calls
 from records.adr_0003.subjects import encoder, filled, generated, where_generated
-from workbench.analysis.run import Run
-from workbench.analysis.verdict import Measured, returns
+from workbench.analysis.ledger.run import Run
+from workbench.analysis.ledger.verdict import Measured, returns
 from workbench.matching.call_log import read_log
 from workbench.matching.cascade import ask, cascade_of, replay
-from workbench.matching.library import Library
+from workbench.matching.library import ADR_0003, Library, MatchingSettings
 from workbench.matching.queue import approve, candidates
 from workbench.matching.request import Answer, Message, Part, RecordedRequest, Tool, plain
-from workbench.matching.settings import ADR_0003, MatchingSettings
 from workbench.matching.similarity import dice_multiset
 
 CASES = "cases of this record, in a library of its own"

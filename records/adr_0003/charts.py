@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.reporting.rank_charts import WIDE, _alt, _frame
+from workbench.reporting.charts.ranks import WIDE, _alt, _frame
 from workbench.reporting.theme import CATEGORIES, MUTED, SEQUENCE
 
 OUTCOME_COLOURS = {

@@ -12,14 +12,13 @@ from typing import Any
 from records.adr_0003.hard_cases import long_texts, recorded_calls
 from records.adr_0003.subjects import KEY, encoder, filled, on_disk
 from records.subjects import size_of
-from workbench.analysis.run import Run
-from workbench.analysis.verdict import Measured, returns
+from workbench.analysis.ledger.run import Run
+from workbench.analysis.ledger.verdict import Measured, returns
 from workbench.matching.cascade import ask
-from workbench.matching.lexical import Fts5Index
-from workbench.matching.library import Library
+from workbench.matching.index import Fts5Index
+from workbench.matching.library import ADR_0003, Library, MatchingSettings
 from workbench.matching.queue import approve, candidates
 from workbench.matching.request import Answer, RecordedRequest, plain
-from workbench.matching.settings import ADR_0003, MatchingSettings
 from workbench.matching.vectors import Matrix
 
 ON = replace(ADR_0003, embeddings=True)

@@ -15,9 +15,8 @@ from records.adr_0003.hard_cases import Generated
 from records.adr_0003.probe import Probe, probes
 from records.adr_0003.sweep import Cut, Right, Rule, Settled, Tally, cut, settle, tally
 from workbench.matching.cassettes import Recording
-from workbench.matching.library import Library
+from workbench.matching.library import ADR_0003, Library, MatchingSettings
 from workbench.matching.request import Answer
-from workbench.matching.settings import ADR_0003, MatchingSettings
 from workbench.matching.similarity import GATES
 from workbench.matching.vectors import Encoder
 

@@ -9,8 +9,8 @@ from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from workbench.analysis.run import Run
-from workbench.analysis.verdict import Measured, returns
+from workbench.analysis.ledger.run import Run
+from workbench.analysis.ledger.verdict import Measured, returns
 
 MEGABYTE = 1_000_000
 
@@ -83,7 +83,7 @@ def refused_without_the_model(run: Run) -> Measured:
 )
 def weight(run: Run) -> Measured:
     """C16: megabytes of the embedding packages with what they need, and of the model file, as installed here."""
-    from workbench.stores.model_files import PACKAGED_EMBEDDER, locate_packaged
+    from workbench.stores.vectors.model_files import PACKAGED_EMBEDDER, locate_packaged
 
     names = _needed("fastembed")
     megabytes = {name: _installed_bytes(name) / MEGABYTE for name in names}

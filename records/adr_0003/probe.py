@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.matching.fingerprint import Prepared, shape_differences
-from workbench.matching.lexical import Fts5Index
+from workbench.matching.index import Fts5Index
 from workbench.matching.library import Library
 from workbench.matching.request import RecordedRequest
 from workbench.matching.similarity import GATES, LIKENESSES, broken_gates

@@ -12,13 +12,12 @@ from records.adr_0003.hard_cases import SAME, Call
 from records.adr_0003.subjects import KEY, generated, where_generated
 from records.adr_0003.sweep import interval
 from records.subjects import size_of
-from workbench.analysis.run import Run
-from workbench.analysis.verdict import Measured, returns
+from workbench.analysis.ledger.run import Run
+from workbench.analysis.ledger.verdict import Measured, returns
 from workbench.matching.cascade import ask
-from workbench.matching.library import Library
+from workbench.matching.library import ADR_0003, Library
 from workbench.matching.queue import Candidate, approve, candidates, reject
 from workbench.matching.request import Answer, plain
-from workbench.matching.settings import ADR_0003
 
 STEPS = {"full": 3000, "small": 600, "tiny": 200}
 BLOCK = 150

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from records.adr_0003 import charts, subjects
-from workbench.analysis.run import Run
+from workbench.analysis.ledger.run import Run
 from workbench.matching.cascade import ask
-from workbench.matching.settings import MatchingSettings
+from workbench.matching.library import MatchingSettings
 
 HARD = (
     "Questions that come near a recorded one and ask for something else: the record's settings, and with two gates more. Served right: the changed "
@@ -140,7 +140,7 @@ SHOWN_CALLS = 200
 
 def review_queue(run: Run) -> Any:
     """The review widget over a library of the generated recordings, in memory, with what a few new calls left waiting."""
-    from workbench.reporting.review_widget import Review
+    from workbench.reporting.widgets.review import Review
 
     made = subjects.generated(run)
     library = subjects.filled({c.instance: c.request for c in made.recorded}, MatchingSettings())

@@ -13,12 +13,11 @@ from records.adr_0003.hard_cases import Generated, generate
 from records.adr_0003.held_out import Replay, by_file, by_time, replay_generated, replay_recordings
 from records.adr_0003.sweep import ADR_0003_RULES
 from records.subjects import archive, size_of
-from workbench.analysis.run import Run
+from workbench.analysis.ledger.run import Run
 from workbench.matching.cassettes import Recording, read
-from workbench.matching.embedder import TailEncoder, open_encoder
-from workbench.matching.library import Library
+from workbench.matching.library import ADR_0003, Library, MatchingSettings
 from workbench.matching.request import Answer
-from workbench.matching.settings import ADR_0003, MatchingSettings
+from workbench.matching.vectors import TailEncoder, open_encoder
 from workbench.types import content_hash
 
 CASSETTES = ("cassettes-crewai", "cassettes-pydantic-ai")

@@ -25,12 +25,11 @@ from records.adr_0003.sweep import (
     upper_bound,
 )  # fmt: skip
 from records.subjects import full_size
-from workbench.analysis.run import Run
-from workbench.analysis.verdict import Measured, returns
-from workbench.matching.lexical import Fts5Index
-from workbench.matching.library import Library
+from workbench.analysis.ledger.run import Run
+from workbench.analysis.ledger.verdict import Measured, returns
+from workbench.matching.index import Fts5Index
+from workbench.matching.library import ADR_0003, Library, MatchingSettings
 from workbench.matching.request import Message, Part
-from workbench.matching.settings import ADR_0003, MatchingSettings
 from workbench.matching.similarity import dice_multiset
 
 SIZES = (2, 10, 100, 1000, 10_000)

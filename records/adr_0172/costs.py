@@ -13,8 +13,8 @@ from typing import Any
 
 from records.adr_0172.incident import FIRST, SECOND, TITLE
 from records.subjects import Incident, incident, size_of
-from workbench.analysis.run import Run
-from workbench.analysis.verdict import INCONCLUSIVE, Measured, returns
+from workbench.analysis.ledger.run import Run
+from workbench.analysis.ledger.verdict import INCONCLUSIVE, Measured, returns
 from workbench.bm25 import K1, B, idf, relative_length_for, term_weight
 from workbench.retrieval.channels import SEMANTIC_LIMIT
 from workbench.retrieval.fusions import rrf

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from records.subjects import INCIDENTS, Incident, full_size, incident, size_of
-from workbench.analysis.fidelity import Fidelity, fidelity
-from workbench.analysis.run import Run
-from workbench.analysis.verdict import INCONCLUSIVE, Measured, returns
+from workbench.analysis.capture.fidelity import Fidelity, fidelity
+from workbench.analysis.ledger.run import Run
+from workbench.analysis.ledger.verdict import INCONCLUSIVE, Measured, returns
 from workbench.retrieval.fusions import rrf
 from workbench.retrieval.variant import variant
 from workbench.settings import home, project_root

@@ -7,17 +7,17 @@ from typing import Any
 
 from records.adr_0172.incident import FIRST, listed
 from records.subjects import JUDGED, Incident, incident, judged, loaded, size_of, titles_of
-from workbench.analysis import known_items
-from workbench.analysis.comparison import Comparison, compare
-from workbench.analysis.judged import Judged, judge
-from workbench.analysis.run import Run
+from workbench.analysis.evaluate import known_items
+from workbench.analysis.evaluate.comparison import Comparison, compare
+from workbench.analysis.evaluate.judged import Judged, judge
+from workbench.analysis.ledger.run import Run
+from workbench.analysis.ledger.verdict import NOT_MEASURABLE, Measured, returns
 from workbench.analysis.runs import VariantRuns, run_variants
-from workbench.analysis.verdict import NOT_MEASURABLE, Measured, returns
 from workbench.retrieval.fusions import single
 from workbench.retrieval.policies import CANDIDATE_CAP
 from workbench.retrieval.search import Collection
 from workbench.retrieval.variant import Variant, variant
-from workbench.sources.source import JudgedQuery
+from workbench.sources.base import JudgedQuery
 from workbench.text import verbatim_key
 from workbench.types import Query, content_hash
 

@@ -15,9 +15,9 @@ from records.adr_0172.judged import (
     title_trials,
 )
 from records.subjects import incident
-from workbench.analysis.run import Run
+from workbench.analysis.ledger.run import Run
 from workbench.registry import lookup
-from workbench.reporting import rank_charts
+from workbench.reporting.charts import ranks as rank_charts
 
 NAMED = {
     "two_lists": "no third list",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from records.notes_search.subjects import LARGE, megabytes, old_searches, project, spread
 from records.subjects import full_size
-from workbench.analysis.run import Run
-from workbench.analysis.verdict import NOT_MEASURABLE, Measured, returns
-from workbench.retrieval.notes.old_constants import CANDIDATE_LIMIT
+from workbench.analysis.ledger.run import Run
+from workbench.analysis.ledger.verdict import NOT_MEASURABLE, Measured, returns
+from workbench.retrieval.notes.legacy import CANDIDATE_LIMIT
 
 NOTES = 7_136
 NOTE_CHARACTERS = 41_522

@@ -19,11 +19,10 @@ from records.notes_search.subjects import (
     some,
     spread,
 )
-from workbench.analysis.run import Run
-from workbench.analysis.verdict import Measured, returns
-from workbench.retrieval.notes.budget import Budget
-from workbench.retrieval.notes.old_constants import EVERY_SWITCH, OLD, PAGE_ROWS, STOPGAP, Switches
-from workbench.retrieval.notes.result import NotesResult
+from workbench.analysis.ledger.run import Run
+from workbench.analysis.ledger.verdict import Measured, returns
+from workbench.retrieval.notes.legacy import EVERY_SWITCH, OLD, PAGE_ROWS, STOPGAP, Switches
+from workbench.retrieval.notes.model import Budget, NotesResult
 from workbench.retrieval.notes.search import Plan
 from workbench.types import Query
 
@@ -141,7 +140,7 @@ def _note_lengths(at: Project, ids: list[str]) -> dict[str, int]:
 @returns("allowed_characters", "candidates", "characters", "reads")
 def rerank_reads(run: Run) -> Measured:
     """B17: characters and bytes read for reranking with the packaged cross-encoder, against candidates × cap."""
-    from workbench.stores.reranker import reranker
+    from workbench.stores.vectors.reranker import reranker
 
     at, budget, scorer = project(run, LARGE), Budget(), _Counting(reranker())
     for q in asked(at, 3):

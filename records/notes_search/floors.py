@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from records.notes_search.judged import Legs, Trial, trials, where
-from workbench.analysis.run import Run
-from workbench.analysis.verdict import NOT_MEASURABLE, Measured, returns
+from workbench.analysis.ledger.run import Run
+from workbench.analysis.ledger.verdict import NOT_MEASURABLE, Measured, returns
 from workbench.retrieval.fusions import MAX_MIN_BONUS
 
 FLOORS = tuple(round(0.4 + 0.025 * n, 3) for n in range(21))

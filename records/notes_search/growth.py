@@ -13,14 +13,11 @@ import numpy as np
 
 from records.notes_search.subjects import LARGE, NEW_PAGE, Project, asked, in_turn, project
 from records.subjects import full_size
-from workbench.analysis.run import Run
-from workbench.analysis.verdict import INCONCLUSIVE, Measured, returns
-from workbench.retrieval.notes.derive import build_layout, cut_catalog
-from workbench.retrieval.notes.duck import DuckNotes
-from workbench.retrieval.notes.layouts import LAYOUTS, TWO_TABLES
-from workbench.retrieval.notes.old import OldNotes
-from workbench.retrieval.notes.old_constants import PAGE_ROWS
-from workbench.retrieval.notes.old_store import build_old
+from workbench.analysis.ledger.run import Run
+from workbench.analysis.ledger.verdict import INCONCLUSIVE, Measured, returns
+from workbench.retrieval.notes.duckdb import LAYOUTS, TWO_TABLES, DuckNotes
+from workbench.retrieval.notes.files_made import build_layout, build_old, cut_catalog
+from workbench.retrieval.notes.legacy import PAGE_ROWS, OldNotes
 from workbench.retrieval.notes.search import Notes
 from workbench.settings import home
 from workbench.types import Query

@@ -9,16 +9,14 @@ from typing import Any
 
 from records.notes_search.subjects import Remembering
 from records.subjects import JUDGED, full_size, judged
-from workbench.analysis.comparison import Comparison, compare
-from workbench.analysis.judged import Judged, judge
-from workbench.analysis.run import Run
-from workbench.analysis.significance import holm
-from workbench.analysis.verdict import INCONCLUSIVE, NOT_MEASURABLE, Measured, returns
+from workbench.analysis.evaluate.comparison import Comparison, compare
+from workbench.analysis.evaluate.judged import Judged, judge
+from workbench.analysis.evaluate.significance import holm
+from workbench.analysis.ledger.run import Run
+from workbench.analysis.ledger.verdict import INCONCLUSIVE, NOT_MEASURABLE, Measured, returns
 from workbench.retrieval.fusions import max_min, rrf
-from workbench.retrieval.notes.budget import K_CAP
-from workbench.retrieval.notes.duck import DuckNotes
-from workbench.retrieval.notes.fusion_sql import Key, fuse
-from workbench.retrieval.notes.request import Ask
+from workbench.retrieval.notes.duckdb import DuckNotes, Key, fuse
+from workbench.retrieval.notes.model import K_CAP, Ask
 from workbench.retrieval.notes.search import Notes, typed
 from workbench.retrieval.search import Collection
 from workbench.types import Query

@@ -13,17 +13,17 @@ import numpy as np
 from records.notes_search.judged import DEPTH, METRICS, sign_of
 from records.notes_search.subjects import Remembering, some
 from records.subjects import archive, loaded
-from workbench.analysis import known_items
-from workbench.analysis.comparison import Comparison, compare
-from workbench.analysis.judged import judge
-from workbench.analysis.run import Run
-from workbench.analysis.verdict import INCONCLUSIVE, NOT_MEASURABLE, Measured
-from workbench.retrieval.notes.budget import Budget
-from workbench.retrieval.notes.duck import DuckNotes
+from workbench.analysis.evaluate import known_items
+from workbench.analysis.evaluate.comparison import Comparison, compare
+from workbench.analysis.evaluate.judged import judge
+from workbench.analysis.ledger.run import Run
+from workbench.analysis.ledger.verdict import INCONCLUSIVE, NOT_MEASURABLE, Measured
+from workbench.retrieval.notes.duckdb import DuckNotes
+from workbench.retrieval.notes.model import Budget
 from workbench.retrieval.notes.search import Notes, Plan
 from workbench.retrieval.search import Collection
+from workbench.sources.base import JudgedQuery, Qrel, Source
 from workbench.sources.readers import open_source
-from workbench.sources.source import JudgedQuery, Qrel, Source
 from workbench.types import Chunk, Query
 
 QUERIES = 400

@@ -12,19 +12,16 @@ import numpy as np
 
 from records.notes_search.subjects import LARGE, Project, asked, project, some
 from records.subjects import loaded
-from workbench.analysis.run import Run
-from workbench.analysis.verdict import Measured, returns
-from workbench.retrieval.notes.budget import Budget
-from workbench.retrieval.notes.derive import cut_catalog
-from workbench.retrieval.notes.duck import DuckNotes
-from workbench.retrieval.notes.old import OldNotes
-from workbench.retrieval.notes.old_constants import Exit, OldSettings
-from workbench.retrieval.notes.old_store import build_old
-from workbench.retrieval.notes.request import Ask
+from workbench.analysis.ledger.run import Run
+from workbench.analysis.ledger.verdict import Measured, returns
+from workbench.retrieval.notes.duckdb import DuckNotes
+from workbench.retrieval.notes.files_made import build_old, cut_catalog
+from workbench.retrieval.notes.legacy import Exit, OldNotes, OldSettings
+from workbench.retrieval.notes.model import Ask, Budget
 from workbench.retrieval.notes.search import Notes, Plan, typed
 from workbench.retrieval.search import Collection
 from workbench.settings import home
-from workbench.sources.source import JudgedQuery, Source
+from workbench.sources.base import JudgedQuery, Source
 from workbench.types import Chunk, Query
 
 EXHAUSTIVE_NOTES = 240

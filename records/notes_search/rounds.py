@@ -18,12 +18,19 @@ from records.notes_search.subjects import (
     project,
     some,
 )
-from workbench.analysis.run import Run
-from workbench.analysis.verdict import Measured, returns
-from workbench.retrieval.notes.old import OldResult
-from workbench.retrieval.notes.old_constants import CANDIDATE_LIMIT, OLD, PAGE_ROWS, Exit, OldSettings
-from workbench.retrieval.notes.window import Reading, candidate_window
-from workbench.retrieval.notes.wire import OUTSIDE
+from workbench.analysis.ledger.run import Run
+from workbench.analysis.ledger.verdict import Measured, returns
+from workbench.retrieval.notes.legacy import (
+    CANDIDATE_LIMIT,
+    OLD,
+    OUTSIDE,
+    PAGE_ROWS,
+    Exit,
+    OldResult,
+    OldSettings,
+    Reading,
+    candidate_window,
+)
 from workbench.types import Query
 
 CHUNKS_A_NOTE = 52

@@ -11,16 +11,13 @@ from typing import Any
 
 from records.notes_search.subjects import LARGE, asked, project, some
 from records.subjects import full_size
-from workbench.analysis.run import Run
-from workbench.analysis.verdict import NOT_MEASURABLE, Measured, returns
+from workbench.analysis.ledger.run import Run
+from workbench.analysis.ledger.verdict import NOT_MEASURABLE, Measured, returns
 from workbench.errors import NotAvailable
-from workbench.retrieval.notes.budget import LEAST_K
-from workbench.retrieval.notes.derive import cut_catalog
-from workbench.retrieval.notes.request import Ask
+from workbench.retrieval.notes.files_made import cut_catalog
+from workbench.retrieval.notes.model import LEAST_K, Ask
 from workbench.retrieval.notes.search import Notes, typed
-from workbench.retrieval.notes.sqlite import OVERFETCH, SqliteNotes
-from workbench.retrieval.notes.sqlite_build import build_sqlite
-from workbench.retrieval.notes.sqlite_filters import where
+from workbench.retrieval.notes.sqlite import OVERFETCH, SqliteNotes, build_sqlite, where
 from workbench.settings import home
 from workbench.types import Query
 

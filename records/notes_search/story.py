@@ -8,8 +8,8 @@ from typing import Any
 from records.notes_search import charts, judged
 from records.notes_search.charts import slope_text
 from records.notes_search.egress import LIMIT
-from workbench.analysis.run import Run
-from workbench.analysis.verdict import HOLDS
+from workbench.analysis.ledger.run import Run
+from workbench.analysis.ledger.verdict import HOLDS
 from workbench.text import excerpt
 
 EXCERPT_CHARACTERS = 160
@@ -67,8 +67,8 @@ def tell_own(run: Run, queries: list[str], limit: int) -> None:
     """One's own queries over one's own collection, by the new path: rows, excerpts, and the span."""
     import polars as pl
 
-    from workbench.retrieval.notes.budget import Budget
-    from workbench.retrieval.notes.duck import DuckNotes
+    from workbench.retrieval.notes.duckdb import DuckNotes
+    from workbench.retrieval.notes.model import Budget
     from workbench.retrieval.notes.search import Notes, Plan
 
     name = run.params["collection"]

@@ -14,16 +14,15 @@ from typing import Any
 import numpy as np
 
 from records.subjects import INCIDENTS, full_size, loaded
-from workbench.analysis.run import Run
-from workbench.retrieval.notes.beside import old_schema
-from workbench.retrieval.notes.duck import DuckNotes
-from workbench.retrieval.notes.old import OldNotes, OldResult
-from workbench.retrieval.notes.old_constants import OLD, PAGE_ROWS, Switches
-from workbench.retrieval.notes.result import NotesResult
+from workbench.analysis.ledger.run import Run
+from workbench.retrieval.notes.duckdb import DuckNotes
+from workbench.retrieval.notes.files_made import old_schema
+from workbench.retrieval.notes.legacy import OLD, PAGE_ROWS, OldNotes, OldResult, Switches
+from workbench.retrieval.notes.model import NotesResult
 from workbench.retrieval.notes.search import Notes
 from workbench.retrieval.search import Collection
 from workbench.settings import project_root
-from workbench.sources.source import JudgedQuery
+from workbench.sources.base import JudgedQuery
 from workbench.types import Query
 
 FILE = "notes-search"

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from workbench.analysis.run import Run, open_run
+from workbench.analysis.ledger.run import Run, open_run
 
 SEED = 20261020
 # The others time the model or embed thousands of texts; `make reproduce` runs them.

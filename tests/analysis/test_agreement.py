@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis.agreement import agreement, kappa, named
+from workbench.analysis.evaluate.judging import agreement, kappa, named
 from workbench.errors import BadParameter
-from workbench.sources.source import Qrel
+from workbench.sources.base import Qrel
 
 grades = st.lists(st.tuples(st.integers(-1, 3), st.integers(-1, 3)), min_size=1, max_size=30)
 

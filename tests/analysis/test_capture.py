@@ -13,14 +13,13 @@ from helpers.made_sources import source_of
 from helpers.qdrant_double import QdrantDouble
 from typer.testing import CliRunner
 
-from workbench.analysis.capture import NEUTRAL, TOLERANCE, VARIANTS, capture
-from workbench.analysis.capture_file import toml_of, write_incident
-from workbench.analysis.live import Loaded
+from workbench.analysis.capture.capture import NEUTRAL, TOLERANCE, VARIANTS, capture, toml_of, write_incident
+from workbench.analysis.capture.live import Loaded
 from workbench.cli import app
 from workbench.errors import BadParameter
 from workbench.retrieval.search import Collection, open_collection
 from workbench.sources.replica.spec import Incident, SpecError, read_incident, scaled
-from workbench.stores.loader import load
+from workbench.stores.load import load
 from workbench.text import DEFAULT
 from workbench.types import Query, Result
 

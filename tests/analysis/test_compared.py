@@ -7,12 +7,12 @@ import shlex
 
 import pytest
 
-from workbench.analysis.commands import explain_command
-from workbench.analysis.compared import compare_variants, explained
-from workbench.analysis.explain import explain
+from workbench.analysis.evaluate.compare import compare_variants, explained
+from workbench.analysis.explain.explain import explain
+from workbench.analysis.explain.targets import explain_command
 from workbench.errors import BadParameter
 from workbench.retrieval.search import open_collection
-from workbench.sources.source import JudgedQuery, Qrel
+from workbench.sources.base import JudgedQuery, Qrel
 from workbench.types import Query
 
 VARIANTS = ["adr_0172", "adr_0172(cap=1,third_list=none,semantic_limit=1)"]

@@ -5,11 +5,11 @@ import random
 
 import pytest
 
-from workbench.analysis.comparison import compare
-from workbench.analysis.judged import judge
-from workbench.analysis.significance import LEAST_QUERIES, SMALL_SET, holm
+from workbench.analysis.evaluate.comparison import compare
+from workbench.analysis.evaluate.judged import judge
+from workbench.analysis.evaluate.significance import LEAST_QUERIES, SMALL_SET, holm
 from workbench.errors import BadParameter
-from workbench.sources.source import JudgedQuery, Qrel
+from workbench.sources.base import JudgedQuery, Qrel
 
 DOCS = [f"d{n}" for n in range(40)]
 

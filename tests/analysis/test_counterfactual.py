@@ -10,16 +10,15 @@ from helpers.made_variants import variants
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis.counterfactual import Counterfactual, counterfactuals
-from workbench.analysis.knob_ranks import ListColumns
+from workbench.analysis.explain.counterfactual import Counterfactual, counterfactuals
+from workbench.analysis.explain.knob_ranks import ListColumns
 from workbench.registry import make, put
 from workbench.retrieval.channels import lexical, semantic
 from workbench.retrieval.derived import verbatim
 from workbench.retrieval.frozen import freeze
 from workbench.retrieval.fusions import max_min, rrf
-from workbench.retrieval.knobs import knobs, with_knobs
 from workbench.retrieval.policies import any_term
-from workbench.retrieval.variant import Variant
+from workbench.retrieval.variant import Variant, knobs, with_knobs
 from workbench.types import Query
 
 SETTINGS = settings(max_examples=60, deadline=None, phases=set(Phase) - {Phase.shrink, Phase.explain})

@@ -14,20 +14,19 @@ from helpers.made_sources import source_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis.compared import compare_variants
-from workbench.analysis.comparison import compare
-from workbench.analysis.judged import ONLY_OWN, judge
-from workbench.analysis.judging import pools
-from workbench.analysis.metrics import per_query
-from workbench.analysis.own_documents import BY_ATTRIBUTE, BY_ID
-from workbench.analysis.query_sets import query_set
-from workbench.analysis.rank_compare import scored_runs
-from workbench.analysis.replay import replay
+from workbench.analysis.evaluate.compare import compare_variants
+from workbench.analysis.evaluate.comparison import compare
+from workbench.analysis.evaluate.judged import BY_ATTRIBUTE, BY_ID, ONLY_OWN, judge
+from workbench.analysis.evaluate.judging import pools
+from workbench.analysis.evaluate.metrics import per_query
+from workbench.analysis.evaluate.query_sets import query_set
+from workbench.analysis.evaluate.rankings import scored_runs
+from workbench.analysis.evaluate.tuning import tune
+from workbench.analysis.replay.replay import replay
 from workbench.analysis.runs import limits_reached, run_variants, search_seconds
-from workbench.analysis.tuning import tune
 from workbench.retrieval.search import open_collection
 from workbench.retrieval.variant import variant
-from workbench.sources.source import JudgedQuery, Qrel
+from workbench.sources.base import JudgedQuery, Qrel
 from workbench.types import Chunk
 
 WORDS = [
@@ -48,7 +47,7 @@ METRICS = ("AP", "RR", "Rprec", "Bpref", "nDCG", "nDCG@3", "R@5", "Success@1", "
 
 @pytest.fixture(scope="module")
 def sea_home(tmp_path_factory):
-    from workbench.stores.loader import load
+    from workbench.stores.load import load
 
     chance = random.Random(7)
     chunks = [
@@ -300,7 +299,7 @@ def test_pools_and_scored_runs_leave_own_documents_out(sea, attribute):
 
 PRINTS_A_TABLE = """
 import json, sys
-from workbench.analysis.compared import compare_variants
+from workbench.analysis.evaluate.compare import compare_variants
 found = compare_variants("sea", ["adr_0172", "semantic", "lexical_bm25"], "titles", metrics=["AP", "RR", "nDCG@10"], resamples=99)
 print(json.dumps({k: v for k, v in found.to_dict().items() if k != "costs"}))
 """

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis.evidence import SPANS_KEPT, evidence_of, verbatim_span
+from workbench.analysis.explain.evidence import SPANS_KEPT, evidence_of, verbatim_span
 from workbench.retrieval.search import open_collection
 from workbench.text import DEFAULT, verbatim_key
 from workbench.types import Chunk

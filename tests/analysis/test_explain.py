@@ -12,15 +12,13 @@ from helpers.made_variants import variants
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis import absences as why
-from workbench.analysis.explain import NotExplained, explain
+from workbench.analysis.explain import absences as why
+from workbench.analysis.explain.explain import NotExplained, explain
 from workbench.registry import make
 from workbench.retrieval.channels import lexical, lexical_fields, semantic
-from workbench.retrieval.fusions import rrf, single
-from workbench.retrieval.knobs import with_knobs
-from workbench.retrieval.moved import moved
+from workbench.retrieval.fusions import moved, rrf, single
 from workbench.retrieval.policies import any_term
-from workbench.retrieval.variant import Variant
+from workbench.retrieval.variant import Variant, with_knobs
 from workbench.types import Query
 
 SETTINGS = settings(max_examples=100, deadline=None)

@@ -10,9 +10,9 @@ from helpers.notes_world import World, notes
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis import absences as why
-from workbench.analysis.explain import explain
-from workbench.analysis.targets import resolve
+from workbench.analysis.explain import absences as why
+from workbench.analysis.explain.explain import explain
+from workbench.analysis.explain.targets import resolve
 from workbench.retrieval.search import Collection
 from workbench.retrieval.variant import variant
 from workbench.types import Query
@@ -163,7 +163,7 @@ def test_where_one_overfetch_missed_a_note_the_exact_way_is_named(collection):
 
 
 def test_a_rank_that_no_leg_may_reach_has_no_number(collection, monkeypatch):
-    from workbench.retrieval.notes import new_variant
+    from workbench.retrieval.notes import variants as new_variant
 
     monkeypatch.setattr(new_variant, "K_CAP", 5)
     result = collection.search("nowhere", "notes_rrf(k_vec=5)")

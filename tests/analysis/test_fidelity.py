@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from helpers.made_sources import chunks_of, source_of
 
-from workbench.analysis.fidelity import fidelity
+from workbench.analysis.capture.fidelity import fidelity
 from workbench.errors import BadParameter
 from workbench.retrieval.search import open_collection
-from workbench.sources.source import JudgedQuery, Qrel
-from workbench.stores.loader import load
+from workbench.sources.base import JudgedQuery, Qrel
+from workbench.stores.load import load
 
 TEXTS = (
     "the ferry leaves the harbour at nine", "a harbour pilot boards the ferry", "green tea is steeped for two minutes",

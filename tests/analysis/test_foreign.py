@@ -8,8 +8,8 @@ import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis.compared import evaluate_runs
-from workbench.reporting.comparison_page import write_runs
+from workbench.analysis.evaluate.compare import evaluate_runs
+from workbench.reporting.pages.comparison import write_runs
 
 TREC_NAMES = {
     "nDCG@10": "ndcg_cut_10", "nDCG": "ndcg", "AP": "map", "AP@3": "map_cut_3", "RR": "recip_rank", "R@2": "recall_2",

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis.formats import read_run, write_qrels, write_queries, write_run
+from workbench.analysis.evaluate.formats import read_run, write_qrels, write_queries, write_run
 from workbench.errors import BadParameter
+from workbench.sources.base import JudgedQuery, Qrel, SourceError
 from workbench.sources.judgements import read_qrels, read_queries
-from workbench.sources.source import JudgedQuery, Qrel, SourceError
 
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 WORD_ID = st.text(

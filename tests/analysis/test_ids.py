@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.analysis.ids import Padded, padded, padding_key
+from workbench.analysis.evaluate.judged import Padded, padded, padding_key
 
 
 def test_leading_zeros_and_outer_white_space_are_padding():

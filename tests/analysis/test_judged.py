@@ -2,7 +2,7 @@
 
 import pytest
 
-from workbench.analysis.judged import (
+from workbench.analysis.evaluate.judged import (
     NOT_JUDGED,
     NOTHING_RELEVANT,
     ConflictingJudgements,
@@ -10,7 +10,7 @@ from workbench.analysis.judged import (
     judge,
 )
 from workbench.errors import BadParameter
-from workbench.sources.source import JudgedQuery, Qrel
+from workbench.sources.base import JudgedQuery, Qrel
 
 
 def queries(*ids):

@@ -2,18 +2,17 @@
 
 from helpers.made_collection import Document, made_collection
 
-from workbench.analysis.comparison import compare
-from workbench.analysis.counterfactual import counterfactuals
-from workbench.analysis.judged import judge
-from workbench.analysis.judged_effect import judged_effects
+from workbench.analysis.evaluate.comparison import compare
+from workbench.analysis.evaluate.judged import judge
+from workbench.analysis.evaluate.judged_effect import judged_effects
+from workbench.analysis.explain.counterfactual import counterfactuals
 from workbench.analysis.runs import run_variants
 from workbench.retrieval.channels import lexical, semantic
 from workbench.retrieval.frozen import freeze
 from workbench.retrieval.fusions import rrf
-from workbench.retrieval.knobs import with_knobs
 from workbench.retrieval.policies import any_term
-from workbench.retrieval.variant import Variant
-from workbench.sources.source import JudgedQuery, Qrel
+from workbench.retrieval.variant import Variant, with_knobs
+from workbench.sources.base import JudgedQuery, Qrel
 from workbench.types import Query
 
 DOCS = [Document(n, text, f"d{n}", "a", angle) for n, (text, angle) in enumerate(

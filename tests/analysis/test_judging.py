@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.analysis.judging import EXCERPT, Judging, pools
-from workbench.analysis.query_sets import query_set
+from workbench.analysis.evaluate.judging import EXCERPT, Judging, pools
+from workbench.analysis.evaluate.query_sets import query_set
 from workbench.errors import BadParameter
 from workbench.retrieval.search import open_collection
+from workbench.sources.base import JudgedQuery
 from workbench.sources.judgements import read_qrels, read_queries
-from workbench.sources.source import JudgedQuery
 
 QUERIES = ["how is tea made", "ferry harbour", "zzz qqq"]
 VARIANTS = ["semantic", "lexical_bm25"]

@@ -7,9 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis.known_items import chunks_of, drawn, identifiers, is_identifier, spans, split, titles
+from workbench.analysis.evaluate.known_items import (
+    chunks_of,
+    drawn,
+    identifiers,
+    is_identifier,
+    spans,
+    split,
+    titles,
+)
 from workbench.errors import BadParameter
-from workbench.sources.source import JudgedQuery
+from workbench.sources.base import JudgedQuery
 from workbench.text import verbatim_key
 from workbench.types import Chunk
 

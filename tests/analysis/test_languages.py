@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from workbench.analysis.languages import UNKNOWN, language_of
+from workbench.analysis.evaluate.query_attributes import UNKNOWN, language_of
 
 
 @pytest.mark.shared

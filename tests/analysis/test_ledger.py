@@ -8,7 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.analysis.canonical import NotJson, canonical
-from workbench.analysis.ledger import BadLedger, DifferentInputs, DifferentRecords, Ledger, Row, compare
+from workbench.analysis.ledger.ledger import (
+    BadLedger,
+    DifferentInputs,
+    DifferentRecords,
+    Ledger,
+    Row,
+    compare,
+)
 
 TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=8)
 JSON = st.recursive(

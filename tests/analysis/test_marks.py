@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from workbench.analysis.marks import VERDICT, BadMark, Mark, marks
+from workbench.analysis.ledger.verify import VERDICT, BadMark, Mark, marks
 
 
 def found(text):

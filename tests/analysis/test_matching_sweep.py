@@ -20,9 +20,8 @@ from records.adr_0003.sweep import (
 )
 from workbench.matching.cascade import replay
 from workbench.matching.cassettes import Recording
-from workbench.matching.library import Library
+from workbench.matching.library import ADR_0003, Library
 from workbench.matching.request import Answer, plain
-from workbench.matching.settings import ADR_0003
 
 
 @pytest.fixture(scope="module")

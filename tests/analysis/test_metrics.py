@@ -7,7 +7,7 @@ import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis.metrics import (
+from workbench.analysis.evaluate.metrics import (
     documents,
     judged_name,
     judged_share,

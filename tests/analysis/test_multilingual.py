@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from workbench.analysis.comparison import Comparison, compare
-from workbench.analysis.judged import judge
+from workbench.analysis.evaluate.comparison import Comparison, compare
+from workbench.analysis.evaluate.judged import judge
 from workbench.analysis.runs import run_variants
 from workbench.retrieval.search import open_collection
-from workbench.sources.source import Source
-from workbench.sources.squad import squad
-from workbench.stores.loader import load
+from workbench.sources.base import Source
+from workbench.sources.judged_sets import squad
+from workbench.stores.load import load
 
 ARTICLES = 12
 """The first of 48: 60 paragraphs and 322 questions."""

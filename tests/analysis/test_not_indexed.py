@@ -8,12 +8,12 @@ import pytest
 from helpers.made_sources import chunks_of, source_of
 from helpers.qdrant_double import QdrantDouble
 
-from workbench.analysis.absences import NOT_INDEXED, REASONS
-from workbench.analysis.explain import explain
-from workbench.analysis.targets import NoSuchTarget, NotYetIndexed, resolve
+from workbench.analysis.explain.absences import NOT_INDEXED, REASONS
+from workbench.analysis.explain.explain import explain
+from workbench.analysis.explain.targets import NoSuchTarget, NotYetIndexed, resolve
 from workbench.errors import WorkbenchError
 from workbench.retrieval.search import open_collection
-from workbench.stores.loader import load
+from workbench.stores.load import load
 from workbench.stores.update import update
 
 QUERY = "when does the ferry leave"

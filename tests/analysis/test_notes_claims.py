@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from records.notes_search import floors, growth, observations, rounds
 from records.notes_search.arithmetic import ROUNDS_SECONDS, note_reads
 from records.notes_search.judged import Legs
-from workbench.analysis.record import load_record
-from workbench.analysis.verdict import judge
+from workbench.analysis.ledger.record import load_record
+from workbench.analysis.ledger.verdict import judge
 from workbench.retrieval.fusions import max_min
-from workbench.retrieval.notes.fusion_sql import fuse
+from workbench.retrieval.notes.duckdb import fuse
 
 share = st.one_of(st.none(), st.integers(0, 20).map(lambda n: n / 20))
 shares = st.dictionaries(st.integers(0, 30).map(lambda n: ("entity", f"{n:02d}")), st.tuples(share, share).filter(any), min_size=1)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis.overlap import (
+from workbench.analysis.evaluate.rankings import (
     first_difference,
     kendall_tau,
     overlap,

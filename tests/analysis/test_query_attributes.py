@@ -2,8 +2,8 @@
 
 import pytest
 
-from workbench.analysis.query_attributes import attributes_of, described
-from workbench.sources.source import JudgedQuery
+from workbench.analysis.evaluate.query_attributes import attributes_of, described
+from workbench.sources.base import JudgedQuery
 
 
 @pytest.mark.parametrize(

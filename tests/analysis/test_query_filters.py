@@ -9,20 +9,20 @@ from helpers.made_sources import source_of
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis.compared import compare_variants
-from workbench.analysis.judging import pools
-from workbench.analysis.metrics import per_query
-from workbench.analysis.query_log import read_log
-from workbench.analysis.query_sets import query_set
-from workbench.analysis.rank_compare import scored_runs
-from workbench.analysis.replay import replay
+from workbench.analysis.evaluate.compare import compare_variants
+from workbench.analysis.evaluate.judging import pools
+from workbench.analysis.evaluate.metrics import per_query
+from workbench.analysis.evaluate.query_sets import query_set
+from workbench.analysis.evaluate.rankings import scored_runs
+from workbench.analysis.evaluate.tuning import tune
+from workbench.analysis.replay.query_log import read_log
+from workbench.analysis.replay.replay import replay
 from workbench.analysis.runs import run_variants
-from workbench.analysis.tuning import tune
 from workbench.retrieval.search import open_collection
 from workbench.retrieval.variant import variant
+from workbench.sources.base import JudgedQuery, Qrel, SourceError
 from workbench.sources.judgements import read_queries
-from workbench.sources.source import JudgedQuery, Qrel, SourceError
-from workbench.stores.loader import load
+from workbench.stores.load import load
 from workbench.types import Chunk, Facets
 
 SPEAKERS = ("ann", "ben", "cy")

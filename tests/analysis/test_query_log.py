@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from workbench.analysis.query_log import read_log
+from workbench.analysis.replay.query_log import read_log
 from workbench.errors import BadParameter
-from workbench.sources.source import SourceError
+from workbench.sources.base import SourceError
 
 ROWS = [
     {"time": "2026-11-11T09:58:00+02:00", "text": "green tea", "filters": {"project": "a", "tags": ["x", "y"]}, "shown": ["tea", "coffee"]},

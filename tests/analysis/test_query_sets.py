@@ -7,10 +7,10 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from workbench.analysis.query_sets import NothingToEvaluate, query_set
+from workbench.analysis.evaluate.query_sets import NothingToEvaluate, query_set
 from workbench.errors import BadParameter, NotAvailable
 from workbench.retrieval.search import open_collection
-from workbench.sources.source import JudgedQuery, Qrel, SourceError
+from workbench.sources.base import JudgedQuery, Qrel, SourceError
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_a_file_that_is_not_there_names_what_else_there_is(collection):
 def test_a_collection_without_queries_says_so(home):
     from helpers.made_sources import chunks_of, source_of
 
-    from workbench.stores.loader import load
+    from workbench.stores.load import load
 
     load(source_of(chunks_of("one two")), name="bare", progress=False)
     with open_collection("bare") as opened, pytest.raises(BadParameter, match="no queries of its own.*--queries"):

@@ -5,15 +5,14 @@ from helpers.made_collection import Document, documents, made_collection, querie
 from helpers.made_variants import variants
 from hypothesis import given, settings
 
-from workbench.analysis.judged import judge
-from workbench.analysis.overlap import rbo
-from workbench.analysis.rank_compare import compare_over, compare_results, scored_runs
+from workbench.analysis.evaluate.judged import judge
+from workbench.analysis.evaluate.rankings import compare_over, compare_results, rbo, scored_runs
 from workbench.errors import BadParameter
 from workbench.retrieval.channels import lexical, semantic
 from workbench.retrieval.fusions import rrf
 from workbench.retrieval.policies import any_term
 from workbench.retrieval.variant import Variant
-from workbench.sources.source import JudgedQuery, Qrel
+from workbench.sources.base import JudgedQuery, Qrel
 
 SETTINGS = settings(max_examples=60, deadline=None)
 BOTH = Variant("both", rrf(), lexical(policy=any_term()), semantic())

@@ -3,7 +3,7 @@
 import pytest
 from helpers.made_record import RECORD, enter_project
 
-from workbench.analysis.record import BadRecord, load_record, record_folder, record_ids
+from workbench.analysis.ledger.record import BadRecord, load_record, record_folder, record_ids
 
 GOOD = RECORD.format(notebook="plain", second="calls")
 

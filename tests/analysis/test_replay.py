@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis.query_log import Log, Logged
-from workbench.analysis.replay import POINTS, SHOWN, Answer, _changes, _pair, replay
+from workbench.analysis.replay.query_log import Log, Logged
+from workbench.analysis.replay.replay import POINTS, SHOWN, Answer, _changes, _pair, replay
 from workbench.errors import BadParameter
-from workbench.reporting.replay_page import replay_page, write_replay
-from workbench.retrieval.own import channel
+from workbench.reporting.pages.replay import replay_page, write_replay
+from workbench.retrieval.custom import channel
 from workbench.retrieval.search import open_collection
 from workbench.types import Query
 
@@ -114,8 +114,8 @@ def test_a_query_that_fails_is_counted_and_stops_nothing(collection):
 
 
 def test_each_reason_is_what_its_command_explains(collection):
-    from workbench.analysis.compared import explained
-    from workbench.analysis.explain import explain
+    from workbench.analysis.evaluate.compare import explained
+    from workbench.analysis.explain.explain import explain
     from workbench.cli.search import parse_filters
 
     log = log_of(Logged(1, "-tea's ferry", filters={"source_type": "entity"}), Logged(2, "harbour ferry"))
@@ -133,7 +133,7 @@ def test_each_reason_is_what_its_command_explains(collection):
 
 
 def test_a_variant_that_counts_time_counts_from_the_query(collection, monkeypatch):
-    from workbench.retrieval import priors
+    from workbench.retrieval import variant as priors
 
     asked = []
     original = priors.moment

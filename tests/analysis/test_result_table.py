@@ -4,10 +4,10 @@ from itertools import combinations
 
 import pytest
 
-from workbench.analysis.comparison import compare
-from workbench.analysis.judged import judge
-from workbench.analysis.result_table import ResultTable
-from workbench.sources.source import Qrel
+from workbench.analysis.evaluate.comparison import compare
+from workbench.analysis.evaluate.judged import judge
+from workbench.analysis.evaluate.result_table import ResultTable
+from workbench.sources.base import Qrel
 
 HOSTILE = r"<b>\end{tabular}&%$#_^~{}</b>" + "\x1b\u202e"
 

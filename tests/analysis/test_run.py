@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 from helpers.made_record import enter_project
 
-from workbench.analysis.blocks import CHART_ROWS, TABLE_ROWS, BadBlock
 from workbench.analysis.canonical import NotJson
-from workbench.analysis.ledger import Ledger
-from workbench.analysis.record import BadRecord
-from workbench.analysis.run import OUT_VARIABLE, open_run
-from workbench.analysis.verdict import NoVerdict
+from workbench.analysis.ledger.blocks import CHART_ROWS, TABLE_ROWS, BadBlock
+from workbench.analysis.ledger.ledger import Ledger
+from workbench.analysis.ledger.record import BadRecord
+from workbench.analysis.ledger.run import OUT_VARIABLE, open_run
+from workbench.analysis.ledger.verdict import NoVerdict
 
 ROWS = [{"rank": r, "score": 1 / (60 + r)} for r in range(1, 9)]
 
@@ -230,7 +230,7 @@ def test_a_row_that_was_not_measured_is_no_row(run):
 
 
 DECLARED = """
-from workbench.analysis.verdict import Measured, returns
+from workbench.analysis.ledger.verdict import Measured, returns
 
 @returns("rank", "score")
 def found(run):

@@ -6,7 +6,15 @@ from math import prod
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis.knob_ranks import double, ordinal, plainest, polynomial, sign_at, sign_runs, through
+from workbench.analysis.explain.knob_ranks import (
+    double,
+    ordinal,
+    plainest,
+    polynomial,
+    sign_at,
+    sign_runs,
+    through,
+)
 
 SETTINGS = settings(max_examples=150, deadline=None)
 fractions = st.fractions(min_value=-8, max_value=40, max_denominator=30)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from workbench.analysis.significance import (
+from workbench.analysis.evaluate.significance import (
     LEAST_QUERIES,
     holm,
     intervals,

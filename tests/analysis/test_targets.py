@@ -2,10 +2,10 @@
 
 import pytest
 
-from workbench.analysis.targets import NEAREST, SHOWN, AmbiguousTarget, NoSuchTarget, resolve
+from workbench.analysis.explain.targets import NEAREST, SHOWN, AmbiguousTarget, NoSuchTarget, resolve
 from workbench.retrieval.search import open_collection
-from workbench.sources.source import Source
-from workbench.stores.loader import load
+from workbench.sources.base import Source
+from workbench.stores.load import load
 from workbench.types import Chunk
 
 

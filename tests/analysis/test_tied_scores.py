@@ -7,8 +7,8 @@ from helpers.made_collection import documents, made_collection, queries
 from helpers.made_variants import variants
 from hypothesis import given, settings
 
-from workbench.analysis.knob_ranks import ListColumns, RowsOf
-from workbench.analysis.ties import ties
+from workbench.analysis.evaluate.metrics import ties
+from workbench.analysis.explain.knob_ranks import ListColumns, RowsOf
 from workbench.registry import make
 from workbench.retrieval.frozen import freeze
 from workbench.retrieval.fusions import falling_scores, formula_of

@@ -7,8 +7,8 @@ from helpers.made_collection import documents, made_collection, queries
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis import true_rank
-from workbench.analysis.true_rank import lexical_rank, semantic_rank
+from workbench.analysis.explain import absences as true_rank
+from workbench.analysis.explain.absences import lexical_rank, semantic_rank
 from workbench.registry import entries, make
 from workbench.retrieval.context import Context
 from workbench.retrieval.search import open_collection, scope

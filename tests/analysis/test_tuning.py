@@ -8,14 +8,14 @@ import random
 import pytest
 from helpers.made_sources import source_of
 
-from workbench.analysis.compared import compare_variants
-from workbench.analysis.tuning import TUNED, TooFewToTune, tune
-from workbench.cli.tune import grid
+from workbench.analysis.evaluate.compare import compare_variants
+from workbench.analysis.evaluate.tuning import TUNED, TooFewToTune, tune
+from workbench.cli.evaluate import grid
 from workbench.errors import BadParameter
-from workbench.reporting.tuning_page import cross_validated, sentence, tuning_page, write_tuning
-from workbench.retrieval.knobs import with_knobs
+from workbench.reporting.pages.tuning import cross_validated, sentence, tuning_page, write_tuning
 from workbench.retrieval.search import open_collection
-from workbench.sources.source import JudgedQuery, Qrel
+from workbench.retrieval.variant import with_knobs
+from workbench.sources.base import JudgedQuery, Qrel
 from workbench.types import Chunk
 
 WORDS = ["harbour", "ferry", "anchor", "rope", "sail", "storm", "tide", "crew", "deck", "chart", "fog", "light"]
@@ -24,7 +24,7 @@ WORDS = ["harbour", "ferry", "anchor", "rope", "sail", "storm", "tide", "crew", 
 @pytest.fixture(scope="module")
 def sea_home(tmp_path_factory):
     """Documents whose words tell which one is meant and whose neighbours in meaning do not: lexical beats semantic."""
-    from workbench.stores.loader import load
+    from workbench.stores.load import load
 
     chance = random.Random(4)
     chunks = [Chunk(n, f"d{n}", 0, " ".join(chance.choices(WORDS, k=6)) + f" item{n}", title=f"t{n}") for n in range(1, 81)]
@@ -71,7 +71,7 @@ def test_the_setting_is_the_best_on_the_tuning_half_and_both_halves_are_told(tun
 
 
 def test_the_chosen_variant_is_named_by_its_recipe(tuned):
-    from workbench.retrieval.spec import parse
+    from workbench.retrieval.variant import parse
 
     assert parse(tuned.chosen_variant.name).hash == tuned.chosen_variant.hash != tuned.own_variant.hash
     assert all(tuned.own.knobs[k] == old for k, (old, _) in tuned.changed.items())

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.analysis.canonical import NotJson
-from workbench.analysis.verdict import (
+from workbench.analysis.ledger.verdict import (
     DIFFERS,
     HOLDS,
     INCONCLUSIVE,

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis.ledger import Ledger, Row
-from workbench.analysis.marks import marks
-from workbench.analysis.verify import unmarked, verify
+from workbench.analysis.ledger.ledger import Ledger, Row
+from workbench.analysis.ledger.verify import marks, unmarked, verify
 
 MEASURED = {
     "score": 0.0327868852, "rank": 1, "share": 0.1234, "terms": [1180, 34395, 34860], "inside": True, "outside": False,

@@ -19,8 +19,8 @@ from helpers.notes_world import notes
 from workbench.errors import WorkbenchError
 from workbench.retrieval.search import Collection, open_collection
 from workbench.retrieval.variant import known
-from workbench.stores.home import check_collection, place
-from workbench.stores.loader import load
+from workbench.stores.collections import check_collection, place
+from workbench.stores.load import load
 from workbench.stores.seal import SEAL
 from workbench.stores.update import update
 from workbench.types import Chunk, Result
@@ -283,7 +283,8 @@ def clock(directory: Path, count: int) -> Found:
     """The clock set back by days between loads and updates changes nothing."""
     from datetime import UTC, datetime, timedelta
 
-    from workbench.stores import loader, update_apply
+    from workbench.stores import load as loader
+    from workbench.stores import update as update_apply
 
     home(directory)
     found, real, shift = Found(), datetime, [0]
@@ -346,7 +347,7 @@ def servers(directory: Path, count: int) -> Found:
     from test_remote import REPLIES, answering
 
     from workbench.sources.readers import open_source
-    from workbench.stores.client import ClientPoints
+    from workbench.stores.points.server import ClientPoints
 
     home(directory)
     found, rng = Found(), random.Random(7)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from workbench.analysis.formats import read_run
+from workbench.analysis.evaluate.formats import read_run
 from workbench.sources.judgements import read_qrels
 
 
@@ -24,7 +24,7 @@ def test_the_report_its_data_and_the_runs_are_written_and_agree(tiny, run, tmp_p
 
 
 def test_json_is_alone_on_standard_output(tiny, run, monkeypatch):
-    monkeypatch.setattr("workbench.cli.console.LINE_EVERY", 0.0)
+    monkeypatch.setattr("workbench.cli.options.LINE_EVERY", 0.0)
     code, out, err = run("compare", tiny, "--variants", "adr_0005,adr_0172", "--json", "--pairs", "first")
     data = json.loads(out)
     assert (code, err) == (0, "") and data["evaluated"] == 3 and data["report"] is None
@@ -42,7 +42,7 @@ def test_no_variant_s_name_is_broken_at_any_width(tiny, run, monkeypatch, width)
 
 def test_a_report_s_target_is_looked_at_before_the_work(tiny, run, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
-    monkeypatch.setattr("workbench.analysis.compared.compare_variants", lambda *a, **k: pytest.fail("worked first"))
+    monkeypatch.setattr("workbench.analysis.evaluate.compare.compare_variants", lambda *a, **k: pytest.fail("worked first"))
     for out in (tmp_path / "file", tmp_path / "file" / "below"):
         code, _, err = run("compare", tiny, "--variants", "adr_0172", "--out", str(out))
         assert code == 2 and "is a file" in err and err.count("\n") == 1
@@ -70,7 +70,7 @@ def test_what_a_user_can_mend_is_one_line_and_exit_code_2(tiny, run, arguments, 
 def test_a_file_of_ones_own_is_known_to_every_command(tiny, run, tmp_path, monkeypatch):
     mine = tmp_path / "mine.py"
     mine.write_text(
-        "from workbench.retrieval.own import channel\n\n"
+        "from workbench.retrieval.custom import channel\n\n"
         "@channel\ndef by_id(query, ctx, *, limit: int = 5):\n    return sorted(ctx.stores.catalog.ids_where({}, limit))\n"
     )
     monkeypatch.setenv("WORKBENCH_OWN", str(mine))
@@ -154,7 +154,7 @@ def test_there_is_one_console():
 
 
 def test_progress_is_plain_lines_where_no_terminal_is(monkeypatch, capsys):
-    from workbench.cli import console
+    from workbench.cli import options as console
 
     monkeypatch.setattr(console, "LINE_EVERY", 0.0)
     with console.progress_bar("searching", quiet=False) as report:

@@ -21,8 +21,8 @@ def run(*words: str):
 
 
 def test_json_is_the_explanation_and_every_counterfactual(tiny):
-    from workbench.analysis.counterfactual import counterfactuals
-    from workbench.analysis.explain import explain
+    from workbench.analysis.explain.counterfactual import counterfactuals
+    from workbench.analysis.explain.explain import explain
     from workbench.retrieval.frozen import freeze
     from workbench.retrieval.search import open_collection
     from workbench.types import Query

@@ -13,7 +13,7 @@ import pytest
 
 from workbench.cli.load import reader_options
 from workbench.errors import BadParameter
-from workbench.stores.home import open_stores, place
+from workbench.stores.collections import open_stores, place
 
 
 def test_a_beir_folder_is_loaded_and_what_was_odd_is_said(home: Path, tiny_source: Path, run) -> None:
@@ -130,7 +130,7 @@ def test_a_servers_password_is_not_shown(home: Path) -> None:
     from helpers.made_sources import chunks_of, source_of
 
     from workbench.cli.load import plain_manifest
-    from workbench.stores.loader import load
+    from workbench.stores.load import load
 
     manifest = load(source_of(chunks_of("tea")), name="c", progress=False)
     with_server = replace(manifest, engines={"qdrant": {"version": "1", "url": "http://me:secret@host:6333"}})

@@ -7,10 +7,10 @@ import typer
 from helpers.made_record import made_project
 from typer.testing import CliRunner
 
-from workbench.analysis.ledger import BadLedger, DifferentInputs, Ledger, Row
-from workbench.analysis.marks import BadMark
-from workbench.analysis.provenance import code_hash, record_code
-from workbench.analysis.record import BadRecord, load_record
+from workbench.analysis.ledger.ledger import BadLedger, DifferentInputs, Ledger, Row
+from workbench.analysis.ledger.record import BadRecord, load_record
+from workbench.analysis.ledger.run import code_hash, record_code
+from workbench.analysis.ledger.verify import BadMark
 from workbench.cli.record import register
 from workbench.errors import BadParameter
 from workbench.reporting.new_record import AlreadyThere

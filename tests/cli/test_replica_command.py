@@ -15,7 +15,7 @@ from workbench.errors import WorkbenchError
 from workbench.retrieval.search import open_collection
 from workbench.retrieval.variant import variant
 from workbench.settings import project_root
-from workbench.stores.loader import load
+from workbench.stores.load import load
 from workbench.types import Query
 
 SMALL = project_root() / "data" / "incidents" / "adr-0172-small.toml"

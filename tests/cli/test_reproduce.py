@@ -7,8 +7,8 @@ import typer
 from helpers.made_record import made_project
 from typer.testing import CliRunner
 
-from workbench.analysis.record import BadRecord
-from workbench.cli.reproduce import register
+from workbench.analysis.ledger.record import BadRecord
+from workbench.cli.record import register_reproduce
 from workbench.errors import BadParameter
 
 
@@ -21,7 +21,7 @@ def project(tmp_path, monkeypatch, home):
 
 def call(*arguments):
     app = typer.Typer()
-    register(app)
+    register_reproduce(app)
     app.callback()(lambda: None)
     found = CliRunner().invoke(app, ["reproduce", *arguments])
     if found.exception and not isinstance(found.exception, SystemExit):
@@ -98,6 +98,6 @@ def test_a_record_outside_the_current_project_is_run_only_with_trust(project, tm
     def runs(record, *_, **__):
         raise LookupError(record.id)
 
-    monkeypatch.setattr("workbench.cli.reproduce._one", runs)
+    monkeypatch.setattr("workbench.cli.record._one", runs)
     with pytest.raises(LookupError, match="foreign"):
         call(str(named), "--trust")

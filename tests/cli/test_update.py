@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.stores.home import open_stores, place
+from workbench.stores.collections import open_stores, place
 
 
 @pytest.fixture

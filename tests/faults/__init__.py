@@ -16,8 +16,8 @@ from typing import Any
 from pytest import MonkeyPatch
 
 from workbench import registry
-from workbench.analysis.run import Run, open_run
-from workbench.analysis.verdict import NoVerdict, differences
+from workbench.analysis.ledger.run import Run, open_run
+from workbench.analysis.ledger.verdict import NoVerdict, differences
 
 MODULES = {"adr-0172": "adr_0172", "adr-0003": "adr_0003", "notes-search": "notes_search"}
 SIZE = "tiny"

@@ -11,8 +11,9 @@ from pytest import MonkeyPatch
 from faults import Fault, stage
 from records.adr_0003 import cascade, install, queue
 from workbench.matching import cascade as matching
-from workbench.matching import entries, similarity, tiers
-from workbench.matching.lexical import Fts5Index
+from workbench.matching import schema as entries
+from workbench.matching import similarity, tiers
+from workbench.matching.index import Fts5Index
 from workbench.matching.library import Library
 
 
@@ -72,7 +73,7 @@ def alias_calls_the_model(patch: MonkeyPatch) -> None:
 
 
 def opens_without_the_model(patch: MonkeyPatch) -> None:
-    silent = "import workbench.matching.embedder as e\ne.open_encoder = lambda tokens: None\n"
+    silent = "import workbench.matching.vectors as e\ne.open_encoder = lambda tokens: None\n"
     patch.setattr(install, "_OPEN", silent + install._OPEN)
 
 

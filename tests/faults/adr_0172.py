@@ -10,7 +10,7 @@ from pytest import MonkeyPatch
 from faults import Fault, stage
 from workbench.retrieval import derived, policies
 from workbench.retrieval.context import Candidates, Context
-from workbench.stores.catalog import Catalog
+from workbench.stores.catalog.catalog import Catalog
 from workbench.types import Query, Ranking
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from faults import MODULES, faults, put_in, quick_faults
-from workbench.analysis.record import load_record
+from workbench.analysis.ledger.record import load_record
 
 
 @pytest.mark.xfail(reason="the tables are being filled")

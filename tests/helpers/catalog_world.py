@@ -10,9 +10,9 @@ from uuid import UUID
 
 import numpy as np
 
-from workbench.sources.source import Source
-from workbench.stores.catalog import Catalog
-from workbench.stores.catalog_build import build_catalog
+from workbench.sources.base import Source
+from workbench.stores.catalog.build import build_catalog
+from workbench.stores.catalog.catalog import Catalog
 from workbench.stores.staging import parts_of, stage
 from workbench.text import DEFAULT, Tokenizer
 from workbench.types import Chunk, Facets, PointId, point_order

@@ -16,9 +16,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from workbench.retrieval.search import Collection
-from workbench.stores.catalog import Place
-from workbench.stores.catalog_errors import UnknownPoint
-from workbench.stores.points import Point
+from workbench.stores.catalog.catalog import Place
+from workbench.stores.catalog.errors import UnknownPoint
+from workbench.stores.filters.values import Point
 from workbench.text import DEFAULT
 from workbench.types import Chunk, Facets, point_order
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.analysis.record import record_folder
+from workbench.analysis.ledger.record import record_folder
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "fixtures" / "notebooks"
 
@@ -46,7 +46,7 @@ measure = "made_measures:clock"
 
 MEASURES = """
 import time
-from workbench.analysis.verdict import Measured
+from workbench.analysis.ledger.verdict import Measured
 
 def score(run):
     return Measured({"score": 1 / 61}, "on paper")

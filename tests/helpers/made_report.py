@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from workbench.analysis.blocks import Block, chart_block, table_block, text_block
 from workbench.analysis.canonical import canonical, write_text
-from workbench.analysis.ledger import Ledger, Row
+from workbench.analysis.ledger.blocks import Block, chart_block, table_block, text_block
+from workbench.analysis.ledger.ledger import Ledger, Row
 
 SCRIPT = "</script><script>window.hacked = 1</script>"
 IMAGE = "\"><img src=x onerror='window.hacked = 2'>"

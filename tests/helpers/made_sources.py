@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from workbench.sources.source import JudgedQuery, Qrel, Source
+from workbench.sources.base import JudgedQuery, Qrel, Source
 from workbench.types import Chunk
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from helpers.made_sources import source_of
-from workbench.sources.source import JudgedQuery, Qrel, Source
-from workbench.stores.home import open_stores
+from workbench.sources.base import JudgedQuery, Qrel, Source
+from workbench.stores.collections import open_stores
 from workbench.types import Chunk, Facets, PointId, point_order
 
 UUIDS = ("00000000-0000-4000-8000-00000000000a", "0b85ed4a-0000-4000-8000-00000000000a")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from workbench.registry import make
-from workbench.retrieval.priors import with_prior
-from workbench.retrieval.variant import Variant
+from workbench.retrieval.variant import Variant, with_prior
 
 small = st.integers(1, 8)
 POLICIES = ("any_term", "all_terms_then_rarest", "all_terms_then_commonest", "all_terms_then_by_id", "rarest_first", "by_bm25")

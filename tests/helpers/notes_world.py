@@ -13,9 +13,9 @@ import numpy as np
 
 from helpers.catalog_world import DIM, Bm25, made, unit_rows
 from workbench.retrieval.fusions import max_min
-from workbench.retrieval.notes.fusion_sql import fuse
+from workbench.retrieval.notes.duckdb import fuse
 from workbench.retrieval.search import Collection
-from workbench.stores.catalog import Catalog
+from workbench.stores.catalog.catalog import Catalog
 from workbench.text import DEFAULT
 from workbench.types import Chunk, Facets, Query
 

@@ -17,7 +17,7 @@ from uuid import UUID
 
 import numpy as np
 
-from workbench.sources.source import Source
+from workbench.sources.base import Source
 from workbench.stores.staging import parts_of, stage
 from workbench.text import DEFAULT
 from workbench.types import Chunk, Facets, PointId, point_order

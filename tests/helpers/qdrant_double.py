@@ -19,7 +19,7 @@ from uuid import uuid4
 import qdrant_edge as edge
 
 from helpers.qdrant_wire import index_params, point, query, record, scored, selector
-from workbench.stores.qdrant_filters import edge_filter
+from workbench.stores.filters.qdrant import edge_filter
 
 VERSION = "1.20.0"
 WRITES = ("PUT", "PATCH", "DELETE")

@@ -6,7 +6,7 @@ from typing import Any
 
 import qdrant_edge as edge
 
-from workbench.stores.qdrant_filters import edge_filter
+from workbench.stores.filters.qdrant import edge_filter
 
 TOKENIZERS = {
     "word": edge.TokenizerType.Word, "whitespace": edge.TokenizerType.Whitespace,

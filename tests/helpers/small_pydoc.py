@@ -29,7 +29,7 @@ def small_pydoc(patch: pytest.MonkeyPatch) -> Iterator[None]:
 @cache
 def small_pydoc_home(directory: Path) -> Path:
     """A home that holds the small collection under the name `pydoc`. Copy it before loading into it."""
-    from workbench.stores.loader import load
+    from workbench.stores.load import load
 
     with pytest.MonkeyPatch.context() as patch, small_pydoc(patch):
         patch.setenv("WORKBENCH_HOME", str(directory))

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.stores.catalog import Catalog
-from workbench.stores.home import Stores, open_stores
-from workbench.stores.points import Points
+from workbench.stores.catalog.catalog import Catalog
+from workbench.stores.collections import Stores, open_stores
+from workbench.stores.filters.values import Points
 
 TABLES = ("chunk", "vector", "posting", "title_posting", "dict", "corpus", "query", "qrel")
 ALL = 10_000

@@ -10,10 +10,9 @@ from helpers.matching import said
 from workbench.errors import BadParameter
 from workbench.matching.call_log import read_log
 from workbench.matching.cascade import ask, cascade_of, replay
-from workbench.matching.library import Library
+from workbench.matching.library import ADR_0003, SOURCES, Library, MatchingSettings
 from workbench.matching.queue import approve, candidates, reject
 from workbench.matching.request import Message, Part, RecordedRequest, Tool, plain
-from workbench.matching.settings import ADR_0003, SOURCES, MatchingSettings
 from workbench.registry import entries
 
 TALL, TALL_TURNED = "Is A taller than B?", "Is B taller than A?"

@@ -12,9 +12,8 @@ from helpers.matching import aws_frame, cassette, chat, chat_answer, sse
 
 from workbench.matching import cassettes
 from workbench.matching.cascade import ask
-from workbench.matching.cassettes import CassetteError, Recording, Skipped, read
+from workbench.matching.cassettes import CassetteError, Recording, Skipped, load, read
 from workbench.matching.library import Library
-from workbench.matching.load import load
 
 GOOD = (chat("Hello"), chat_answer("Hi"))
 

@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 
 from workbench.errors import NotAvailable
 from workbench.matching.cascade import ask
-from workbench.matching.library import Library, open_library
+from workbench.matching.library import ADR_0003, Library, open_library
 from workbench.matching.queue import candidates
 from workbench.matching.request import Message, Part, RecordedRequest, plain
-from workbench.matching.settings import ADR_0003
 from workbench.matching.vectors import Matrix
 
 ON = replace(ADR_0003, embeddings=True)
@@ -257,7 +256,7 @@ sys.meta_path.insert(0, Block())
 from workbench.errors import NotAvailable
 from workbench.matching.cascade import ask
 from workbench.matching.library import open_library
-from workbench.matching.load import load
+from workbench.matching.cassettes import load
 from workbench.matching.request import Answer, plain
 with open_library('demo', create=True) as library:
     library.record(plain('hello'), Answer('hi'))
@@ -277,7 +276,7 @@ def test_the_package_imports_and_serves_without_the_embedding_packages(home):
 
 
 def test_the_real_model_embeds_the_first_128_tokens_only(home):
-    from workbench.matching.embedder import open_encoder
+    from workbench.matching.vectors import open_encoder
 
     encoder = open_encoder(128)
     long = " ".join(f"the ferry number {i} leaves the harbour at nine" for i in range(60))

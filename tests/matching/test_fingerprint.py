@@ -9,11 +9,10 @@ from helpers.matching import messages, requests, tools
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from workbench.matching.cassettes import request_of
 from workbench.matching.fingerprint import INCLUDE_PARAMS, Normal
-from workbench.matching.jsonl import request_of
-from workbench.matching.redaction import redaction
 from workbench.matching.request import Message, Part, RecordedRequest, plain
-from workbench.matching.scrubbing import scrubbing
+from workbench.matching.rules import redaction, scrubbing
 
 NORMAL = Normal(redaction(b"key"), scrubbing())
 few = settings(max_examples=120, deadline=None)

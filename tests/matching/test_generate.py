@@ -9,8 +9,7 @@ import pytest
 from records.adr_0003.hard_cases import HARD, KINDS, SAME, generate
 from records.adr_0003.templates import BadTemplate, templates
 from workbench.matching.cascade import replay
-from workbench.matching.library import Library
-from workbench.matching.settings import ADR_0003, MatchingSettings
+from workbench.matching.library import ADR_0003, Library, MatchingSettings
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ from helpers.matching import WORDS, said
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.matching import lexical
-from workbench.matching.lexical import Fts5Index, ScanIndex
+from workbench.matching import index as lexical
+from workbench.matching.index import Fts5Index, ScanIndex
 from workbench.matching.library import Library
 from workbench.matching.request import plain
 from workbench.matching.similarity import dice_multiset

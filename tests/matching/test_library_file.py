@@ -14,11 +14,10 @@ from workbench.matching import library as library_module
 from workbench.matching import schema
 from workbench.matching.call_log import read_log
 from workbench.matching.cascade import ask
-from workbench.matching.library import Library, open_library
+from workbench.matching.library import ADR_0003, Library, MatchingSettings, open_library
 from workbench.matching.queue import candidates, reject
 from workbench.matching.request import plain
 from workbench.matching.schema import LibraryError
-from workbench.matching.settings import ADR_0003, MatchingSettings
 
 
 class NoFts5(sqlite3.Connection):

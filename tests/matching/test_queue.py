@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from workbench.matching.cascade import ask
-from workbench.matching.library import Library
+from workbench.matching.library import ADR_0003, Library
 from workbench.matching.queue import AlreadyDecided, NoCandidate, approve, candidate, candidates, reject
 from workbench.matching.request import plain
-from workbench.matching.settings import ADR_0003
 
 # Texts that share most of their words, so that nearly all of them are near each other; with a volatile value, so
 # that one request comes in many spellings.

@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 
 from workbench.matching.cascade import ask
 from workbench.matching.library import Library
-from workbench.matching.redaction import redaction
 from workbench.matching.request import Message, Part, RecordedRequest, Tool, plain
-from workbench.matching.rules import BadRule, RuleSet, Seen, read_rules, rule_from
-from workbench.matching.scrubbing import scrubbing
+from workbench.matching.rules import BadRule, RuleSet, Seen, read_rules, redaction, rule_from, scrubbing
 
 BOTH = [*redaction().rules.rules, *scrubbing().rules]
 

@@ -9,10 +9,10 @@ import pytest
 from helpers.matching import cassette, chat, chat_answer, said, sse
 
 from workbench.matching.cascade import ask
+from workbench.matching.cassettes import load
 from workbench.matching.library import Library
-from workbench.matching.load import load
-from workbench.matching.redaction import redaction
 from workbench.matching.request import Answer, Message, Part, RecordedRequest, Tool, plain
+from workbench.matching.rules import redaction
 
 HEX32, HEX40 = "0123456789abcdef" * 2, "9f8e7d6c5b" * 4
 KEY = "sk-proj-a1b2c3d4e5f6g7h8i9"

@@ -7,11 +7,9 @@ from helpers.crossed_calls import FORMS, attack, crossed
 from helpers.matching import said
 
 from workbench.matching.cascade import ask
-from workbench.matching.cassettes import Recording, read
-from workbench.matching.jsonl import request_of
-from workbench.matching.library import Library
+from workbench.matching.cassettes import Recording, read, request_of
+from workbench.matching.library import ADR_0003, Library
 from workbench.matching.request import Message, Part, RecordedRequest, plain
-from workbench.matching.settings import ADR_0003
 
 
 def served(recorded: RecordedRequest, asked: RecordedRequest, settings=None) -> str:

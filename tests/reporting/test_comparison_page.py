@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from workbench.analysis.compared import compare_variants
-from workbench.reporting.brief import Section, brief_page, command, notes
-from workbench.reporting.comparison_page import comparison_page, file_name, write_comparison
+from workbench.analysis.evaluate.compare import compare_variants
+from workbench.reporting.pages.brief import Section, brief_page, command, notes
+from workbench.reporting.pages.comparison import comparison_page, file_name, write_comparison
 
 HOSTILE = "<script>alert(1)</script>\u202e\x1b[31m\ud800 “x” & ']]>"
 

@@ -8,10 +8,10 @@ from xml.etree import ElementTree
 import pytest
 from helpers.made_collection import Document, made_collection
 
-from workbench.analysis.counterfactual import counterfactuals
-from workbench.analysis.rank_compare import compare_results
-from workbench.reporting import comparison_charts
-from workbench.reporting.widgets import pictures
+from workbench.analysis.evaluate.rankings import compare_results
+from workbench.analysis.explain.counterfactual import counterfactuals
+from workbench.reporting.charts import comparison as comparison_charts
+from workbench.reporting.widgets import drawings as pictures
 from workbench.reporting.widgets.bench import Bench
 from workbench.reporting.widgets.drawings import Line, Stretch, curve, rank_lines, reading_order
 from workbench.reporting.widgets.session import Session
@@ -103,9 +103,9 @@ def test_the_slope_chart_has_both_ranks_of_every_row_and_its_lists():
 
 
 def test_the_charts_of_a_set_are_made_of_its_table_and_ranges():
-    from workbench.analysis.judged import judge
-    from workbench.analysis.rank_compare import compare_over
-    from workbench.sources.source import JudgedQuery, Qrel
+    from workbench.analysis.evaluate.judged import judge
+    from workbench.analysis.evaluate.rankings import compare_over
+    from workbench.sources.base import JudgedQuery, Qrel
 
     asked = [JudgedQuery("q1", "red"), JudgedQuery("q2", "blue <script>")]
     near = CHOSEN.replace(name="near", lexical=None, derived=())

@@ -9,10 +9,10 @@ import nbformat
 import pytest
 from helpers.made_sources import source_of
 
-from workbench.analysis.judging import Item, Judging, Pool
-from workbench.reporting.judging_widget import JudgingWidget, judge, judging_html
+from workbench.analysis.evaluate.judging import Item, Judging, Pool
+from workbench.reporting.widgets.judging import JudgingWidget, judge, judging_html
+from workbench.sources.base import JudgedQuery
 from workbench.sources.judgements import read_qrels
-from workbench.sources.source import JudgedQuery
 from workbench.types import Chunk
 
 HOSTILE = "<script>window.hacked = 1</script>\"><img src=x onerror='window.hacked = 1'>\x1b[31m\u202e"
@@ -72,14 +72,14 @@ def test_in_an_export_it_stands_as_it_was_left(tmp_path):
 
 @pytest.mark.browser
 def test_a_person_grades_by_key_in_a_real_jupyterlab(lab, open_notebook):
-    from workbench.stores.loader import load
+    from workbench.stores.load import load
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKBENCH_HOME", str(lab.home))
         chunks = [Chunk(n, f"d{n}", 0, f"harbour {word} {HOSTILE}", title=word) for n, word in enumerate(("anchor", "rope", "sail"), 1)]
         load(source_of(chunks), name="sea", progress=False)
     code = (
-        "from workbench.reporting.judging_widget import judge\n"
+        "from workbench.reporting.widgets.judging import judge\n"
         "judge('sea', ['harbour'], ['semantic', 'lexical_bm25'], 'ann.qrels', depth=3)"
     )
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}

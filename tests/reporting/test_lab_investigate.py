@@ -12,10 +12,10 @@ import pytest
 from playwright.sync_api import expect
 
 from workbench.reporting.widgets.session import Session
-from workbench.retrieval.knobs import with_knobs
 from workbench.retrieval.search import open_collection
-from workbench.sources.source import Source
-from workbench.stores.loader import load
+from workbench.retrieval.variant import with_knobs
+from workbench.sources.base import Source
+from workbench.stores.load import load
 from workbench.types import Chunk
 
 pytestmark = pytest.mark.browser

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 
 MILLISECONDS = 60_000
 HOSTILE = "<img src=x onerror=hacked=1>"  # few words, so that it is still near
-CELL = 'from workbench.reporting.review_widget import Review\n\nReview("lab", by="Ada")'
+CELL = 'from workbench.reporting.widgets.review import Review\n\nReview("lab", by="Ada")'
 
 
 @pytest.fixture

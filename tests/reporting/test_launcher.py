@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 from helpers.made_record import made_project
 
-from workbench.analysis.ledger import Ledger
-from workbench.analysis.record import load_record
-from workbench.analysis.run import OUT_VARIABLE
+from workbench.analysis.ledger.ledger import Ledger
+from workbench.analysis.ledger.record import load_record
+from workbench.analysis.ledger.run import OUT_VARIABLE
 from workbench.errors import BadParameter
-from workbench.reporting.launcher import KernelDied, NotebookFailed, ReportBusy, launch
-from workbench.reporting.parameters import BadNotebook
+from workbench.reporting.launcher import BadNotebook, KernelDied, NotebookFailed, ReportBusy, launch
 
 EARLIER = "the earlier report"
 FILES = ["charts.json", "index.html", "ledger.json", "notebook.ipynb"]
@@ -164,7 +163,7 @@ def test_a_killed_launcher_leaves_the_earlier_report_and_no_kernel(project):
     book["cells"][3]["source"] = sleeping
     (project / "notebooks" / "plain.ipynb").write_text(json.dumps(book))
     code = (
-        "from pathlib import Path\nfrom workbench.analysis.record import load_record\n"
+        "from pathlib import Path\nfrom workbench.analysis.ledger.record import load_record\n"
         "from workbench.reporting.launcher import launch\nlaunch(load_record('made-up'), {}, Path('reports'))"
     )
     launcher = subprocess.Popen([sys.executable, "-c", code], cwd=project)

@@ -10,10 +10,10 @@ from helpers.small_pydoc import small_pydoc_home
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis.record import load_record
+from workbench.analysis.ledger.record import load_record
 from workbench.errors import BadParameter
+from workbench.reporting.launcher import declared
 from workbench.reporting.new_record import AlreadyThere, id_of, new_record
-from workbench.reporting.parameters import declared
 
 FILES = [
     "notebooks/adr_0173_fresh_notes_first.ipynb",

@@ -3,7 +3,7 @@
 import pytest
 from helpers.made_record import made_project
 
-from workbench.analysis.ledger import Ledger
+from workbench.analysis.ledger.ledger import Ledger
 
 pytestmark = pytest.mark.browser
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from records.notes_search import charts as notes_charts
-from workbench.analysis.blocks import chart_block
+from workbench.analysis.ledger.blocks import chart_block
 
 ROUNDS = [
     {"round": n, "window": 130 * 2**n if n else 0, "seconds": 0.1 * (n + 1), "rows": 10 * n, "bytes": 1000 * (n + 1), "admitted": n,

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 from helpers.made_report import CHARTS, HOSTILE, SCRIPT, write_report
 
-from workbench.analysis.ledger import BadLedger, Ledger
-from workbench.reporting.page import BadReport, _hash, _on, _told, write_page
-from workbench.reporting.values import expected_html, measured_html, number_text
+from workbench.analysis.ledger.ledger import BadLedger, Ledger
+from workbench.reporting.html import expected_html, measured_html, number_text
+from workbench.reporting.pages.record import BadReport, _hash, _on, _told, write_page
 
 # What makes a browser ask for something while a page loads.
 ASKING = {"src", "srcset", "poster", "data", "background", "action", "ping", "manifest"}

@@ -6,7 +6,7 @@ import pytest
 from helpers.made_report import CHARTS, SCRIPT, write_report
 from playwright.sync_api import expect
 
-from workbench.reporting.page import write_page
+from workbench.reporting.pages.record import write_page
 
 pytestmark = pytest.mark.browser
 

@@ -5,7 +5,7 @@ import pytest
 from helpers.made_record import NOTEBOOKS
 
 from workbench.errors import BadParameter
-from workbench.reporting.parameters import BadNotebook, Parameter, bind, bind_text, declared
+from workbench.reporting.launcher import BadNotebook, Parameter, bind, bind_text, declared
 
 DECLARED = {
     name: Parameter(name, kind, default)

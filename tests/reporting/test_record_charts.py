@@ -9,8 +9,8 @@ from records.adr_0003.thresholds import EXAMPLE, cut_at_a_word
 from records.adr_0172 import incident, story
 from records.adr_0172.judged import pages_text
 from records.notes_search.charts import bytes_by_path
-from workbench.analysis.blocks import chart_block
-from workbench.reporting import rank_charts
+from workbench.analysis.ledger.blocks import chart_block
+from workbench.reporting.charts import ranks as rank_charts
 
 CUTS = [
     {"likeness": "dice", "gates": "no gate", "served right": served, "calls": 100, "wrong at most": 0.1, "clean threshold": 1.0}

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from workbench.analysis.ledger import Ledger
-from workbench.analysis.record import load_record, record_ids
+from workbench.analysis.ledger.ledger import Ledger
+from workbench.analysis.ledger.record import load_record, record_ids
 from workbench.settings import project_root
 
 pytestmark = pytest.mark.browser

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.analysis.query_log import Log, Logged
-from workbench.analysis.replay import replay
-from workbench.analysis.tuning import tune
-from workbench.reporting.replay_page import CASES_SHOWN, replay_page, write_replay
-from workbench.reporting.tuning_page import write_tuning
-from workbench.sources.source import JudgedQuery, Qrel
+from workbench.analysis.evaluate.tuning import tune
+from workbench.analysis.replay.query_log import Log, Logged
+from workbench.analysis.replay.replay import replay
+from workbench.reporting.pages.replay import CASES_SHOWN, replay_page, write_replay
+from workbench.reporting.pages.tuning import write_tuning
+from workbench.sources.base import JudgedQuery, Qrel
 
 PHONE = (390, 844)
 

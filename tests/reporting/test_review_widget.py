@@ -11,13 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.matching.cascade import ask
-from workbench.matching.conditions import conditions
-from workbench.matching.library import Library
-from workbench.matching.queue import candidate, candidates
+from workbench.matching.library import Library, MatchingSettings
+from workbench.matching.queue import candidate, candidates, conditions
 from workbench.matching.request import Message, Part, RecordedRequest, plain
-from workbench.matching.settings import MatchingSettings
-from workbench.reporting.review_widget import Review, card, conversation
-from workbench.reporting.word_diff import pieces, word_differences
+from workbench.reporting.html import pieces, word_differences
+from workbench.reporting.widgets.review import Review, card, conversation
 from workbench.text import visible
 
 

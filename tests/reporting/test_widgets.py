@@ -7,16 +7,16 @@ import re
 import pytest
 from helpers.made_collection import Document, made_collection
 
-from workbench.analysis.counterfactual import counterfactuals
-from workbench.analysis.explain import explain
+from workbench.analysis.explain.counterfactual import counterfactuals
+from workbench.analysis.explain.explain import explain
 from workbench.errors import BadParameter
 from workbench.reporting import words
 from workbench.reporting.widgets.bench import Bench
 from workbench.reporting.widgets.investigation import Investigation, investigate
 from workbench.reporting.widgets.session import Session, filters_of, filters_text
 from workbench.retrieval.frozen import freeze
-from workbench.retrieval.knobs import with_knobs
 from workbench.retrieval.search import open_collection
+from workbench.retrieval.variant import with_knobs
 from workbench.types import Query
 
 QUERY = "when does the ferry leave the harbour"
@@ -225,7 +225,7 @@ def test_the_pinned_line_has_the_reason_the_best_answer_and_no_rank_twice_in_a_r
 
 
 def test_an_entry_of_a_menu_is_as_wide_as_the_menu():
-    from workbench.reporting.widgets.controls import _short
+    from workbench.reporting.widgets.form import _short
 
     assert _short(["rrf(k=60)", "rrf_priors(priors=('recency', 'project'))"]) == ["rrf(k=60)", "rrf_priors(…)"]
     alike = ["max_min(bonus=0.3, half_life=7)", "max_min(bonus=0.4, half_life=7)"]

@@ -10,8 +10,8 @@ from helpers.made_collection import Document, made_collection
 
 from workbench.reporting.widgets.bench import Bench
 from workbench.reporting.widgets.investigation import Investigation
+from workbench.reporting.widgets.markup import WIDTH, snippet
 from workbench.reporting.widgets.session import Session
-from workbench.reporting.widgets.snippets import WIDTH, snippet
 
 HOSTILE = {
     "script": "red <script>window.hacked = 1</script>",
@@ -88,7 +88,7 @@ def test_a_page_of_megabytes_is_small(hostile):
 
 
 def test_a_snippet_is_a_window_of_its_text_and_marks_what_it_says():
-    from workbench.analysis.evidence import Evidence
+    from workbench.analysis.explain.evidence import Evidence
 
     text = "a" * 500 + " ferry " + "b" * 500
     pieces = snippet(text, Evidence({"ferry": 1}, ((501, 506),), None))
@@ -101,7 +101,7 @@ def test_a_snippet_is_a_window_of_its_text_and_marks_what_it_says():
 
 @pytest.mark.parametrize("before", ["word " * 20, "so-called " * 9, "e\u0301te\u0301 " * 20, "a" * 300])
 def test_a_snippet_begins_and_ends_between_words(before):
-    from workbench.analysis.evidence import Evidence
+    from workbench.analysis.explain.evidence import Evidence
 
     text = f"{before} ferry " + "harbour " * 60
     at = text.index("ferry")
@@ -111,7 +111,7 @@ def test_a_snippet_begins_and_ends_between_words(before):
 
 
 def test_a_snippet_of_a_script_without_blanks_is_cut_anywhere():
-    from workbench.analysis.evidence import Evidence
+    from workbench.analysis.explain.evidence import Evidence
 
     pieces = snippet("\u4eca\u65e5" * 40 + "\u4f1a\u8b70" + "\u9332" * 300, Evidence({}, (), (80, 82), "content"))
     assert sum(len(p.text) for p in pieces) == WIDTH + 4
@@ -122,6 +122,6 @@ def test_a_snippet_of_a_script_without_blanks_is_cut_anywhere():
     [("wait, then go", (6, 9), []), ("other", (1, 4), []), ("go to the harbour", (6, 9), ["the"]), ("the", (0, 3), ["the"]), ("a(the)b", (2, 5), ["the"]), ("\u4eca\u65e5\u4f1a\u8b70\u9332", (2, 4), ["\u4f1a\u8b70"])],
 )  # fmt: skip
 def test_a_query_inside_a_word_is_not_marked(text, span, mark):
-    from workbench.analysis.evidence import Evidence
+    from workbench.analysis.explain.evidence import Evidence
 
     assert [p.text for p in snippet(text, Evidence({}, (), span, "content")) if p.mark] == mark

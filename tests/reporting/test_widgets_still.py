@@ -7,7 +7,7 @@ import json
 import nbformat
 import pytest
 
-from workbench.analysis.run import OUT_VARIABLE
+from workbench.analysis.ledger.run import OUT_VARIABLE
 from workbench.reporting.widgets.bench import Bench
 from workbench.reporting.widgets.investigation import Investigation
 from workbench.reporting.widgets.session import Session

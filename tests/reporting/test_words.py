@@ -10,15 +10,14 @@ from helpers.made_variants import variants
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis.counterfactual import counterfactuals
-from workbench.analysis.explain import explain
+from workbench.analysis.explain.counterfactual import counterfactuals
+from workbench.analysis.explain.explain import explain
 from workbench.reporting import words
 from workbench.retrieval.channels import lexical, semantic
 from workbench.retrieval.frozen import freeze
 from workbench.retrieval.fusions import rrf
-from workbench.retrieval.knobs import knobs
 from workbench.retrieval.policies import any_term
-from workbench.retrieval.variant import Variant
+from workbench.retrieval.variant import Variant, knobs
 from workbench.types import Query
 
 

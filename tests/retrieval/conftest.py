@@ -56,7 +56,7 @@ def world() -> World:
 
 @pytest.fixture(scope="session")
 def world_home(world: World, tmp_path_factory: pytest.TempPathFactory):
-    from workbench.stores.loader import load
+    from workbench.stores.load import load
 
     directory = tmp_path_factory.mktemp("world-home")
     with pytest.MonkeyPatch.context() as patch:

@@ -10,8 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from workbench.errors import BadParameter
-from workbench.retrieval.endpoint import EndpointFailed
-from workbench.retrieval.returned import BadAnswer
+from workbench.retrieval.custom import BadAnswer, EndpointFailed
 from workbench.retrieval.variant import variant
 from workbench.types import Query
 

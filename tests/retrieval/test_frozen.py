@@ -10,9 +10,8 @@ from workbench.registry import make, put
 from workbench.retrieval.channels import lexical, semantic
 from workbench.retrieval.frozen import BeyondFrozen, freeze
 from workbench.retrieval.fusions import rrf
-from workbench.retrieval.knobs import knobs, with_knobs
 from workbench.retrieval.policies import any_term, by_bm25
-from workbench.retrieval.variant import Variant
+from workbench.retrieval.variant import Variant, knobs, with_knobs
 from workbench.types import Query, Ranking
 
 SETTINGS = settings(max_examples=100, deadline=None)

@@ -7,18 +7,23 @@ import math
 import numpy as np
 import pytest
 
-from workbench.analysis import absences as why
-from workbench.analysis.explain import explain
+from workbench.analysis.explain import absences as why
+from workbench.analysis.explain.explain import explain
 from workbench.analysis.runs import run_variants
 from workbench.errors import BadParameter
 from workbench.registry import entries
+from workbench.retrieval.custom import (
+    BadAnswer,
+    ChannelFailed,
+    OwnFileFailed,
+    channel,
+    run_own,
+    run_own_from_environment,
+)
 from workbench.retrieval.frozen import freeze
 from workbench.retrieval.fusions import max_min, single
-from workbench.retrieval.own import ChannelFailed, OwnFileFailed, channel, run_own, run_own_from_environment
-from workbench.retrieval.returned import BadAnswer
-from workbench.retrieval.spec import alone, extended
-from workbench.retrieval.variant import variant
-from workbench.sources.source import JudgedQuery
+from workbench.retrieval.variant import alone, extended, variant
+from workbench.sources.base import JudgedQuery
 from workbench.types import Query, Ranking
 
 UNKNOWN = 10**9
@@ -170,7 +175,7 @@ def test_a_fusion_that_would_not_count_it_is_refused(collection):
 
 def test_a_file_of_ones_own_registers_and_its_faults_name_their_line(tmp_path, monkeypatch):
     good, bad = tmp_path / "good.py", tmp_path / "bad.py"
-    good.write_text("from workbench.retrieval.own import channel\n@channel\ndef from_a_file(query, ctx):\n    return []\n")
+    good.write_text("from workbench.retrieval.custom import channel\n@channel\ndef from_a_file(query, ctx):\n    return []\n")
     bad.write_text("x = 1\nraise KeyError('x')\n")
     monkeypatch.setenv("WORKBENCH_OWN", str(good))
     run_own_from_environment()

@@ -11,12 +11,11 @@ from helpers.made_sources import source_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis.explain import explain
+from workbench.analysis.explain.explain import explain
 from workbench.errors import BadParameter
 from workbench.retrieval.frozen import freeze
 from workbench.retrieval.fusions import rrf, rrf_priors
-from workbench.retrieval.priors import at_time, with_prior
-from workbench.retrieval.variant import variant
+from workbench.retrieval.variant import at_time, variant, with_prior
 from workbench.types import Chunk, Facets, Query, Ranking
 
 NEWEST = datetime(2026, 11, 29, tzinfo=UTC)
@@ -31,7 +30,7 @@ def facets(n: int) -> Facets:
 
 @pytest.fixture(scope="module")
 def dated_home(tmp_path_factory):
-    from workbench.stores.loader import load
+    from workbench.stores.load import load
 
     directory = tmp_path_factory.mktemp("dated-home")
     chunks = [Chunk(n, f"e{n}", 0, f"harbour meeting number {n}", facets=facets(n)) for n in range(1, 25)]

@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 from workbench.errors import BadParameter
-from workbench.ranges import checked
+from workbench.registry import checked
 from workbench.retrieval.fusions import rrf
-from workbench.retrieval.knobs import with_knobs
-from workbench.retrieval.spec import parse
-from workbench.retrieval.variant import variant
+from workbench.retrieval.variant import parse, variant, with_knobs
 
 
 @pytest.mark.parametrize(

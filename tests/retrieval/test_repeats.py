@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from helpers.made_collection import Document, made_collection
 
-from workbench.analysis.true_rank import lexical_rank
+from workbench.analysis.explain.absences import lexical_rank
 from workbench.retrieval.frozen import freeze
 from workbench.retrieval.variant import variant
 from workbench.types import Query

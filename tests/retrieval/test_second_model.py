@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from workbench.analysis.explain import explain
+from workbench.analysis.explain.explain import explain
 from workbench.errors import NotAvailable
 from workbench.retrieval.frozen import freeze
 from workbench.retrieval.search import Collection, open_collection
-from workbench.retrieval.second_model import semantic_by
 from workbench.retrieval.variant import Variant, variant
-from workbench.stores.loader import load
-from workbench.stores.model_files import PACKAGED_EMBEDDER, locate_packaged
+from workbench.retrieval.variants import semantic_by
+from workbench.stores.load import load
+from workbench.stores.vectors.model_files import PACKAGED_EMBEDDER, locate_packaged
 from workbench.types import Query
 
 QUERY = "when does the boat leave the port"

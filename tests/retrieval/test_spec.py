@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from workbench.errors import BadParameter
 from workbench.retrieval.fusions import max_min
-from workbench.retrieval.spec import Part, parse, parse_all, split
-from workbench.retrieval.variant import known, variant
+from workbench.retrieval.variant import Part, known, parse, parse_all, split, variant
 
 
 @pytest.mark.parametrize(
@@ -79,7 +78,7 @@ values = st.one_of(st.integers(-99, 99), st.floats(allow_nan=False), st.booleans
 @settings(max_examples=200, deadline=None)
 @given(words, st.dictionaries(words, values, max_size=3))
 def test_a_part_written_down_is_read_back(name, params):
-    from workbench.retrieval.spec import _part
+    from workbench.retrieval.variant import _part
 
     part = Part(name, tuple(params.items()))
     assert _part(str(part)) == part and split(f"{part},x") == [str(part), "x"]

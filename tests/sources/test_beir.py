@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import BadParameter
-from workbench.sources.beir import beir
-from workbench.sources.source import Qrel, Source, SourceError
+from workbench.sources.base import Qrel, Source, SourceError
+from workbench.sources.judged_sets import beir
 from workbench.types import Chunk
 
 DOCUMENTS = [

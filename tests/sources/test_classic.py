@@ -10,9 +10,9 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from workbench.errors import BadParameter, NotAvailable
+from workbench.sources.base import Qrel, SourceError
 from workbench.sources.judgements import read_qrels, read_queries
 from workbench.sources.readers import detect, open_source
-from workbench.sources.source import Qrel, SourceError
 
 TREC_PLAIN = "<DOC>\n<DOCNO>1</DOCNO>\nThe ferry leaves\nat nine.\n</DOC>\n<DOC>\n<DOCNO>2</DOCNO>\nTea &amp; milk, a < b\n</DOC>\n"
 TREC_NEWS = (

@@ -6,9 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.sources.facets import MAX_DEPTH, facets_of, tags_of, time_of
-from workbench.sources.front_matter import FrontMatter, read_front_matter, split_front_matter
-from workbench.sources.source import SourceError
+from workbench.sources.base import SourceError
+from workbench.sources.facets import (
+    MAX_DEPTH,
+    FrontMatter,
+    facets_of,
+    read_front_matter,
+    split_front_matter,
+    tags_of,
+    time_of,
+)
 
 
 def read(*lines: str, body: str = "body") -> FrontMatter:

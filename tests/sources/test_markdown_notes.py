@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from workbench.sources.base import Source, SourceError
 from workbench.sources.markdown import TITLE_CHARS, markdown
-from workbench.sources.source import Source, SourceError
 from workbench.types import Chunk
 
 Notes = Callable[..., Path]

@@ -6,9 +6,8 @@ import time
 
 import pytest
 
-from workbench.sources.blocks import markdown_units
-from workbench.sources.links import NoteNames, find_links, without_code
-from workbench.sources.observations import find_statements
+from workbench.sources.chunking import markdown_units
+from workbench.sources.markdown import NoteNames, find_links, find_statements, without_code
 
 NAMES = NoteNames(["a.md", "deep/b.md", "deep/er/b.md", "deep/Big Note.md", "notes/c.d.md"])
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from workbench.sources.base import Source
 from workbench.sources.readers import open_source
-from workbench.sources.source import Source
 from workbench.types import Chunk
 
 pytestmark = pytest.mark.shared

@@ -10,10 +10,8 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import BadParameter
-from workbench.sources.pydoc import pydoc
-from workbench.sources.pydoc_modules import CORE
-from workbench.sources.pydoc_syntax import SIGNATURE_CHARS, Doc, exported, module_files, syntax_docs
-from workbench.sources.source import SourceError
+from workbench.sources.base import SourceError
+from workbench.sources.pydoc import CORE, SIGNATURE_CHARS, Doc, exported, module_files, pydoc, syntax_docs
 from workbench.types import Chunk, as_plain, content_hash
 
 

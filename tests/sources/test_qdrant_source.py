@@ -15,8 +15,8 @@ from helpers.qdrant_double import QdrantDouble
 from qdrant_client import QdrantClient, models
 
 from workbench.sources import qdrant as module
+from workbench.sources.base import SourceError
 from workbench.sources.qdrant import qdrant
-from workbench.sources.source import SourceError
 
 UUIDS = ("0b85ed4a-0000-4000-8000-000000000001", "ffffffff-0000-4000-8000-000000000002")
 OWN = [

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from workbench.sources.gitbugs import gitbugs
-from workbench.sources.qmsum import qmsum
-from workbench.sources.source import Qrel, SourceError
-from workbench.sources.squad import squad
+from workbench.sources.base import Qrel, SourceError
+from workbench.sources.judged_sets import gitbugs, qmsum, squad
 
 QUESTION = {"id": "q1", "question": "Who?", "answers": []}
 ARTICLE = {"title": "Super_Bowl", "paragraphs": [{"context": "One.", "qas": [QUESTION]}, {"context": "", "qas": []}]}

@@ -11,8 +11,8 @@ import pytest
 
 from workbench.errors import BadParameter
 from workbench.registry import entries, put
+from workbench.sources.base import Source, SourceError
 from workbench.sources.readers import detect, open_source
-from workbench.sources.source import Source, SourceError
 
 KINDS = ("beir", "gitbugs", "markdown", "pydoc", "qdrant", "qmsum", "squad", "table")
 

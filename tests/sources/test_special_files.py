@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from workbench.sources.base import SourceError
 from workbench.sources.readers import open_source
-from workbench.sources.source import SourceError
 
 
 @pytest.fixture

@@ -15,9 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.errors import BadParameter
-from workbench.sources.mapping import parse_columns
-from workbench.sources.source import JudgedQuery, Qrel, Source, SourceError
-from workbench.sources.table import table
+from workbench.sources.base import JudgedQuery, Qrel, Source, SourceError
+from workbench.sources.table import parse_columns, table
 from workbench.types import Chunk
 
 ROWS = [

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from helpers.made_updates import first_source, linked
 
-from workbench.stores.loader import load
-from workbench.stores.model_files import PACKAGED_EMBEDDER, locate_packaged
+from workbench.stores.load import load
+from workbench.stores.vectors.model_files import PACKAGED_EMBEDDER, locate_packaged
 
 
 @pytest.fixture(scope="session")

@@ -10,9 +10,9 @@ import pytest
 from helpers.catalog_world import made, staged
 from helpers.points_corpus import chunks, vectors
 
-from workbench.stores.catalog import Catalog
-from workbench.stores.edge import EdgePoints
-from workbench.stores.edge_build import build_edge
+from workbench.stores.catalog.catalog import Catalog
+from workbench.stores.points.edge import EdgePoints
+from workbench.stores.points.edge_build import build_edge
 from workbench.types import Chunk, Facets
 
 TIMES = (

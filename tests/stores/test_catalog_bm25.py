@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.errors import BadParameter
-from workbench.stores.catalog import Catalog
-from workbench.stores.catalog_errors import UnknownPoint
+from workbench.stores.catalog.catalog import Catalog
+from workbench.stores.catalog.errors import UnknownPoint
 from workbench.types import Chunk, Facets
 
 WORDS = [f"w{n}" for n in range(12)]

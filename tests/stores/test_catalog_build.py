@@ -18,10 +18,9 @@ from helpers.catalog_world import DIM, made, numbered, staged, unit_rows
 from helpers.points_corpus import chunks, vectors
 
 from workbench.errors import BadParameter
-from workbench.stores.catalog import Catalog
-from workbench.stores.catalog_build import build_catalog
-from workbench.stores.catalog_errors import CatalogLocked, StagingError
-from workbench.stores.catalog_postings import TF_MAX
+from workbench.stores.catalog.build import TF_MAX, build_catalog
+from workbench.stores.catalog.catalog import Catalog
+from workbench.stores.catalog.errors import CatalogLocked, StagingError
 from workbench.text import Tokenizer
 
 STORED = chunks()
@@ -138,7 +137,7 @@ def test_bad_parts_are_refused_and_leave_the_earlier_catalog(
 _HANGING = """
 import sys, time
 from pathlib import Path
-from workbench.stores.catalog_build import build_catalog
+from workbench.stores.catalog.build import build_catalog
 def progress(step):
     if step == "postings":
         print("there", flush=True)

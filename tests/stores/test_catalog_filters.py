@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.errors import BadParameter
-from workbench.stores.catalog import Catalog
-from workbench.stores.sql_filters import where
+from workbench.stores.catalog.catalog import Catalog
+from workbench.stores.filters.sql import where
 from workbench.types import Facets
 
 STORED = chunks()

@@ -11,10 +11,10 @@ from helpers.whole_state import tables
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from workbench.sources.source import JudgedQuery, Qrel
-from workbench.stores.catalog_build import build_catalog
-from workbench.stores.catalog_errors import CatalogDamaged
-from workbench.stores.catalog_merge import merge_catalogs
+from workbench.sources.base import JudgedQuery, Qrel
+from workbench.stores.catalog.build import build_catalog
+from workbench.stores.catalog.errors import CatalogDamaged
+from workbench.stores.catalog.merge import merge_catalogs
 from workbench.text import Tokenizer
 from workbench.types import Facets
 
@@ -56,7 +56,7 @@ def test_a_second_models_vectors_are_merged_too(tmp_path: Path) -> None:
         return tmp_path / f"{name}.duckdb"
 
     merge_catalogs(tmp_path / "merged.duckdb", catalog("standing", [0, 1]), [0], catalog("added", [2]))
-    from workbench.stores.catalog import Catalog
+    from workbench.stores.catalog.catalog import Catalog
 
     with Catalog.open(tmp_path / "merged.duckdb") as merged:
         ids = merged.ids_where()

@@ -14,8 +14,8 @@ import duckdb
 import pytest
 from helpers.catalog_world import made, numbered, unit_rows
 
-from workbench.stores.catalog import Catalog
-from workbench.stores.catalog_errors import (
+from workbench.stores.catalog.catalog import Catalog
+from workbench.stores.catalog.errors import (
     CatalogClosed,
     CatalogDamaged,
     CatalogLocked,
@@ -52,7 +52,7 @@ def everything(path: Path) -> tuple:
 
 _READ = """
 import sys
-from workbench.stores.catalog import Catalog
+from workbench.stores.catalog.catalog import Catalog
 with Catalog.open(sys.argv[1]) as catalog:
     print("open", flush=True)
     sys.stdin.readline()
@@ -158,7 +158,7 @@ def test_a_file_that_is_no_catalog_is_damaged_by_name(tmp_path: Path) -> None:
 
 
 def test_what_the_system_refuses_is_not_called_damage(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from workbench.stores.catalog_errors import named_errors
+    from workbench.stores.catalog.errors import named_errors
 
     with pytest.raises(CatalogUnreadable, match="Permission denied"), named_errors(copy):
         raise duckdb.IOException('IO Error: Cannot open file "…/padlock": Permission denied')
@@ -186,6 +186,6 @@ def test_nothing_reaches_for_an_extension_a_file_or_another_time_zone(path: Path
 
 def test_importing_the_catalog_starts_neither_duckdb_nor_polars_nor_arrow() -> None:
     heavy = {"duckdb", "polars", "pyarrow"}
-    check = f"import sys, workbench.stores.catalog; print({heavy} & set(sys.modules))"
+    check = f"import sys, workbench.stores.catalog.catalog; print({heavy} & set(sys.modules))"
     found = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True)
     assert found.stdout == "set()\n"

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.errors import BadParameter
-from workbench.sources.source import JudgedQuery, Qrel
-from workbench.stores.catalog import Catalog
-from workbench.stores.catalog_errors import StagingError, UnknownPoint
-from workbench.stores.catalog_ids import PointIds
+from workbench.sources.base import JudgedQuery, Qrel
+from workbench.stores.catalog.catalog import Catalog
+from workbench.stores.catalog.errors import StagingError, UnknownPoint
+from workbench.stores.catalog.ids import PointIds
 from workbench.types import Chunk, Facets, point_order
 
 STORED = chunks()

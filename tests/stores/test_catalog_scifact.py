@@ -11,8 +11,8 @@ import pytest
 from helpers.catalog_world import staged
 
 from workbench import bm25
-from workbench.stores.catalog import Catalog
-from workbench.stores.catalog_build import build_catalog
+from workbench.stores.catalog.build import build_catalog
+from workbench.stores.catalog.catalog import Catalog
 from workbench.text import DEFAULT, LUCENE_ENGLISH_33, Tokenizer
 from workbench.types import Chunk
 

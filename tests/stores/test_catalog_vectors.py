@@ -11,8 +11,8 @@ from helpers.catalog_world import made, numbered, unit_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.stores.catalog import Catalog
-from workbench.stores.catalog_errors import BadVector, UnknownPoint
+from workbench.stores.catalog.catalog import Catalog
+from workbench.stores.catalog.errors import BadVector, UnknownPoint
 from workbench.types import Facets
 
 COUNT, DIM = 300, 8

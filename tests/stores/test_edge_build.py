@@ -15,14 +15,14 @@ import psutil
 import pytest
 from helpers.points_corpus import write_staging
 
-from workbench.stores.catalog_errors import StagingError
-from workbench.stores.edge import EdgePoints, EngineFault
-from workbench.stores.edge_build import build_edge
-from workbench.stores.edge_worker import building
-from workbench.stores.file_lock import Locked, exclusive
+from workbench.stores.catalog.errors import StagingError
+from workbench.stores.locks import Locked, exclusive
+from workbench.stores.points.edge import EdgePoints, EngineFault
+from workbench.stores.points.edge_build import build_edge
+from workbench.stores.points.edge_worker import building
+from workbench.stores.points.staged import point_id_of
 from workbench.stores.seal import DamagedPoints
-from workbench.stores.staged import point_id_of
-from workbench.stores.vector_check import VectorError
+from workbench.stores.vectors.checks import VectorError
 from workbench.types import Chunk
 
 COUNT, DIM = 2500, 8  # three batches, and facets are indexed
@@ -33,7 +33,7 @@ Staged = tuple[list[Path], Path]
 SCRIPT = """
 import sys
 from pathlib import Path
-from workbench.stores.edge_build import build_edge
+from workbench.stores.points.edge_build import build_edge
 
 def progress(stage, done, total):
     print(stage, done, flush=True)
@@ -201,7 +201,7 @@ def test_a_worker_that_was_killed_is_an_error_and_leaves_nothing(staged: Staged,
 
 
 def test_a_worker_that_cannot_start_says_why(staged: Staged, target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.stores.edge_build._WORKER", "workbench.stores.nowhere")
+    monkeypatch.setattr("workbench.stores.points.edge_build._WORKER", "workbench.stores.nowhere")
     with pytest.raises(EngineFault, match="No module named workbench.stores.nowhere"):
         build_edge(target, *staged)
 

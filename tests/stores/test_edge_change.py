@@ -14,8 +14,8 @@ from helpers.passing import passing_directory
 from helpers.points_corpus import write_staging
 from helpers.whole_state import points
 
-from workbench.stores.edge import EdgePoints
-from workbench.stores.edge_build import build_edge, change_edge
+from workbench.stores.points.edge import EdgePoints
+from workbench.stores.points.edge_build import build_edge, change_edge
 from workbench.stores.seal import DamagedPoints
 from workbench.types import Chunk, Facets
 

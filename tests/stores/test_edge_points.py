@@ -19,16 +19,16 @@ from helpers.passing import passing_directory
 from helpers.points_corpus import write_staging
 
 from workbench.errors import NotAvailable
-from workbench.stores.edge import EdgePoints, EngineFault
-from workbench.stores.edge_build import build_edge
-from workbench.stores.file_lock import exclusive
+from workbench.stores.locks import exclusive
+from workbench.stores.points.edge import EdgePoints, EngineFault
+from workbench.stores.points.edge_build import build_edge
 from workbench.stores.seal import SEAL, DamagedPoints, read_seal, write_seal
 from workbench.types import Chunk, Facets
 
 COUNT, DIM = 600, 8
 READER = """
 import sys
-from workbench.stores.edge import EdgePoints
+from workbench.stores.points.edge import EdgePoints
 for _ in range(5):
     with EdgePoints.open(sys.argv[1]) as points:
         assert points.count(("text",), "all", {"lang": "en"}) == 300

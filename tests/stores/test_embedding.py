@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workbench.stores.embedding import Embedder
-from workbench.stores.embedding_cache import CacheError
-from workbench.stores.model import find_model
+from workbench.stores.vectors.embedder import CacheError, Embedder
+from workbench.stores.vectors.models import find_model
 
 TEXTS = [
     "The ferry leaves the harbour at nine.",
@@ -45,7 +44,7 @@ def test_what_the_cache_knows_is_not_made_again(
     embedder: Embedder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Embedder(embedder.model, tmp_path / "e.sqlite").embed(TEXTS)
-    monkeypatch.setattr("workbench.stores.embedding.open_model", _refuse)
+    monkeypatch.setattr("workbench.stores.vectors.embedder.open_model", _refuse)
     Embedder(embedder.model, tmp_path / "e.sqlite").embed(TEXTS[::-1] + TEXTS)
     with pytest.raises(AssertionError):
         Embedder(embedder.model, tmp_path / "e.sqlite").embed(["a text that is new"])
@@ -113,7 +112,7 @@ def test_a_damaged_cache_is_an_error_by_name_that_says_what_to_delete(embedder: 
 def test_several_processes_fill_one_cache(embedder: Embedder, tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path\n"
-        "from workbench.stores.embedding import Embedder\nfrom workbench.stores.model import find_model\n"
+        "from workbench.stores.vectors.embedder import Embedder\nfrom workbench.stores.vectors.models import find_model\n"
         "e = Embedder(find_model(), Path(sys.argv[1]), workers=1)\n"
         "for n in range(8): e.embed([f'text {n}', f'text {n + 1}', sys.argv[2] + str(n)])\n"
     )

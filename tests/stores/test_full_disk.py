@@ -12,11 +12,10 @@ import pytest
 from helpers.made_sources import chunks_of, numbered, source_of
 
 from workbench.retrieval.search import open_collection
-from workbench.stores.edge_build import _ended
-from workbench.stores.file_lock import NotWritable
-from workbench.stores.home import open_stores
-from workbench.stores.loader import load
-from workbench.stores.storage_errors import StorageError, says_full, storage_errors
+from workbench.stores.collections import open_stores
+from workbench.stores.load import load
+from workbench.stores.locks import NotWritable, StorageError, says_full, storage_errors
+from workbench.stores.points.edge_build import _ended
 
 VARIANTS = ("adr_0172", "bm25_ranking", "notes_old")
 
@@ -80,9 +79,9 @@ def disk_free(disk: Path) -> int:
 
 
 def test_a_building_process_that_ends_by_sigbus_on_a_full_disk_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.stores.edge_build.ROOM_BYTES", 2**62)
+    monkeypatch.setattr("workbench.stores.points.edge_build.ROOM_BYTES", 2**62)
     assert "the disk is full" in str(_ended(-signal.SIGBUS, "it said nothing", tmp_path))
-    monkeypatch.setattr("workbench.stores.edge_build.ROOM_BYTES", 0)
+    monkeypatch.setattr("workbench.stores.points.edge_build.ROOM_BYTES", 0)
     assert "the disk failed" in str(_ended(-signal.SIGBUS, "it said nothing", tmp_path))
 
 

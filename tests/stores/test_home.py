@@ -14,8 +14,8 @@ from helpers.made_sources import chunks_of, source_of
 
 from workbench import settings
 from workbench.errors import BadParameter, WorkbenchError
-from workbench.stores.home import UnknownCollection, collections, open_stores, place
-from workbench.stores.loader import load
+from workbench.stores.collections import UnknownCollection, collections, open_stores, place
+from workbench.stores.load import load
 from workbench.stores.manifest import BrokenCollection
 
 
@@ -123,7 +123,7 @@ def test_a_broken_collection_is_listed_with_the_reason_and_not_opened(loaded: Pa
 
 
 def test_a_reader_that_meets_the_end_of_a_load_opens_the_new_generation(loaded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from workbench.stores.home import Place
+    from workbench.stores.collections import Place
 
     found = []
     current = Place.current
@@ -160,7 +160,7 @@ def test_a_replaced_generation_goes_with_its_last_reader(loaded: Path) -> None:
 
 
 def test_what_a_reader_that_was_killed_held_goes_at_the_next_load(loaded: Path) -> None:
-    command = "import os, workbench.stores.home as h; s = h.open_stores('c'); print('open', flush=True); input()"
+    command = "import os, workbench.stores.collections as h; s = h.open_stores('c'); print('open', flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as reader:
         assert reader.stdout.readline() == b"open\n"
         load(source_of(chunks_of("coffee")), name="c", progress=False)

@@ -12,14 +12,14 @@ from helpers.made_sources import chunks_of, numbered, source_of
 from helpers.whole_state import snapshot
 
 from workbench.errors import BadParameter, WorkbenchError
-from workbench.sources.source import JudgedQuery, Qrel, SourceError
-from workbench.stores.file_lock import Locked, exclusive
-from workbench.stores.home import check_collection, collections, open_stores, place
-from workbench.stores.loader import load
+from workbench.sources.base import JudgedQuery, Qrel, SourceError
+from workbench.stores.collections import check_collection, collections, open_stores, place
+from workbench.stores.load import load
+from workbench.stores.locks import Locked, exclusive
 from workbench.stores.manifest import BrokenCollection, read_manifest
-from workbench.stores.model_files import PACKAGED_EMBEDDER, locate_packaged
 from workbench.stores.update import update
-from workbench.stores.vector_check import VectorError
+from workbench.stores.vectors.checks import VectorError
+from workbench.stores.vectors.model_files import PACKAGED_EMBEDDER, locate_packaged
 from workbench.text import Tokenizer
 from workbench.types import Chunk
 
@@ -92,7 +92,7 @@ def test_two_texts_that_differ_beyond_the_cut_are_two_chunks_and_the_cut_is_said
 def test_the_same_source_again_changes_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = load(source_of(numbered(20)), name="c", progress=False)
     before = snapshot(home)
-    monkeypatch.setattr("workbench.stores.embedding.open_model", _refuse)
+    monkeypatch.setattr("workbench.stores.vectors.embedder.open_model", _refuse)
     assert load(source_of(numbered(20)), name="c", progress=False) == first
     assert snapshot(home) == before
 

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 from helpers.made_sources import chunks_of, numbered, source_of
 
-from workbench.stores.home import collections, open_stores, place
-from workbench.stores.loader import load
+from workbench.stores.collections import collections, open_stores, place
+from workbench.stores.load import load
 
 CHUNKS = 700
 TESTS = Path(__file__).resolve().parents[1]
@@ -29,7 +29,7 @@ MOMENTS = [("read", 1), ("embed", 0), ("embed", 512), ("build", 0), ("build", 1)
 KILLED_AT = """
 import os, signal, sys
 from helpers.made_sources import numbered, source_of
-from workbench.stores.loader import load
+from workbench.stores.load import load
 phase, done = sys.argv[1], int(sys.argv[2])
 def end(now, how_much, total):
     if now == phase and how_much >= done:
@@ -40,7 +40,7 @@ load(source_of(numbered({chunks})), name="c", progress=end)
 ENDLESS = """
 import sys
 from helpers.made_sources import numbered, source_of
-from workbench.stores.loader import load
+from workbench.stores.load import load
 print("started", flush=True)
 load(source_of(numbered({chunks})), name="c", progress=False)
 """
@@ -145,7 +145,7 @@ def test_what_was_embedded_before_a_kill_is_not_embedded_again(home: Path, monke
     assert run(KILLED_AT, "embed", "512").wait(timeout=120) == -signal.SIGKILL
     assert [c.broken for c in collections()] == ["its first load has not ended; load it again to resume"]
     made: list[int] = []
-    from workbench.stores.embedding import Embedder
+    from workbench.stores.vectors.embedder import Embedder
 
     make = Embedder._make
     monkeypatch.setattr(Embedder, "_make", lambda self, texts: made.append(len(texts)) or make(self, texts))
@@ -155,8 +155,8 @@ def test_what_was_embedded_before_a_kill_is_not_embedded_again(home: Path, monke
 
 def test_what_an_interrupted_load_completed_is_not_built_again(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(KILLED_AT, "publish", "0").wait(timeout=120) == -signal.SIGKILL
-    monkeypatch.setattr("workbench.stores.catalog_build.build_catalog", _refuse)
-    monkeypatch.setattr("workbench.stores.edge_build.build_edge", _refuse)
+    monkeypatch.setattr("workbench.stores.catalog.build.build_catalog", _refuse)
+    monkeypatch.setattr("workbench.stores.points.edge_build.build_edge", _refuse)
     resumed()
 
 
@@ -174,7 +174,7 @@ def test_a_full_disk_is_said_and_the_last_complete_collection_stands(earlier: Pa
     code = """
 import sys
 from helpers.made_sources import numbered, source_of
-from workbench.stores.loader import load
+from workbench.stores.load import load
 from workbench.errors import WorkbenchError
 try:
     load(source_of(numbered({chunks})), name="c", progress=False)

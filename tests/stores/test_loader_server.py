@@ -13,8 +13,8 @@ from helpers.made_sources import chunks_of, numbered, source_of
 from helpers.qdrant_double import QdrantDouble
 
 from workbench.errors import WorkbenchError
-from workbench.stores.home import collections, open_stores, place
-from workbench.stores.loader import load
+from workbench.stores.collections import collections, open_stores, place
+from workbench.stores.load import load
 
 
 @pytest.fixture

@@ -13,17 +13,17 @@ import pytest
 
 from workbench.errors import NotAvailable
 from workbench.settings import settings
-from workbench.stores import model_files
-from workbench.stores.embedding import Embedder
-from workbench.stores.model import Model, ModelDiffers, UnknownModel, find_model, open_model
-from workbench.stores.model_files import (
+from workbench.stores.vectors import model_files
+from workbench.stores.vectors.embedder import Embedder
+from workbench.stores.vectors.model_files import (
     PACKAGED_EMBEDDER,
     PACKAGED_RERANKER,
     DamagedModel,
     locate_packaged,
     sha256_of,
 )
-from workbench.stores.reranker import reranker
+from workbench.stores.vectors.models import Model, ModelDiffers, UnknownModel, find_model, open_model
+from workbench.stores.vectors.reranker import reranker
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ def test_a_model_of_fastembeds_that_was_fetched_before_is_found_without_network(
 
 
 def test_a_hub_that_does_not_answer_is_an_error_by_name(home: Path) -> None:
-    code = "from workbench.stores.model import find_model; find_model('BAAI/bge-small-en-v1.5', fetch=True)"
+    code = "from workbench.stores.vectors.models import find_model; find_model('BAAI/bge-small-en-v1.5', fetch=True)"
     # Offline by the hub's own switch: a refused connection would be tried three times with pauses.
     ended = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120,

@@ -9,14 +9,14 @@ import pytest
 from helpers.made_sources import chunks_of, source_of
 from helpers.qdrant_double import QdrantDouble
 
-from workbench.analysis.explain import explain
+from workbench.analysis.explain.explain import explain
 from workbench.errors import BadParameter, NotAvailable
 from workbench.retrieval.search import open_collection
-from workbench.sources.source import JudgedQuery, Qrel
-from workbench.stores import model as models
-from workbench.stores.home import check_collection, collections
-from workbench.stores.loader import load
+from workbench.sources.base import JudgedQuery, Qrel
+from workbench.stores.collections import check_collection, collections
+from workbench.stores.load import load
 from workbench.stores.update import update
+from workbench.stores.vectors import models
 from workbench.types import Query
 
 TEXTS = ("the ferry leaves the harbour", "the crane and its cable", "ferry, ferry, crane")

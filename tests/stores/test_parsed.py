@@ -5,8 +5,8 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from workbench.stores.catalog_new import ROW_GROUP, new_catalog
-from workbench.stores.parsed import KEPT, Parsed
+from workbench.stores.catalog.build import ROW_GROUP, new_catalog
+from workbench.stores.catalog.file import KEPT, Parsed
 
 
 def test_a_text_that_was_parsed_before_takes_other_parameters_and_types():

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 from helpers.points_corpus import DIM, FILTERS, chunks, term_sets, vectors, write_staging
 
-from workbench.stores.catalog import Catalog
-from workbench.stores.catalog_build import build_catalog
-from workbench.stores.edge import EdgePoints
-from workbench.stores.edge_build import build_edge
+from workbench.stores.catalog.build import build_catalog
+from workbench.stores.catalog.catalog import Catalog
+from workbench.stores.points.edge import EdgePoints
+from workbench.stores.points.edge_build import build_edge
 from workbench.types import Chunk, Facets
 
 # How times are written in notes, tables and logs; each is stored as found, as `created` and as a metadata value.

@@ -27,12 +27,12 @@ from helpers.points_corpus import (
 from helpers.qdrant_double import QdrantDouble
 
 from workbench.errors import BadParameter, NotAvailable
-from workbench.stores.catalog_errors import BadVector
-from workbench.stores.client import ClientPoints
-from workbench.stores.client_build import build_client, in_memory
-from workbench.stores.edge import EdgePoints
-from workbench.stores.edge_build import build_edge
-from workbench.stores.points import KEYWORD_FIELDS, Points, payload_of
+from workbench.stores.catalog.errors import BadVector
+from workbench.stores.filters.values import KEYWORD_FIELDS, Points, payload_of
+from workbench.stores.points.edge import EdgePoints
+from workbench.stores.points.edge_build import build_edge
+from workbench.stores.points.server import ClientPoints
+from workbench.stores.points.server_build import build_client, in_memory
 from workbench.text import DEFAULT
 from workbench.types import point_order
 

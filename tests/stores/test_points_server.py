@@ -15,11 +15,10 @@ from helpers.qdrant_double import QdrantDouble
 from qdrant_client import QdrantClient, models
 
 from workbench.errors import BadParameter, NotAvailable
-from workbench.stores.client import ClientPoints
-from workbench.stores.client_build import IN_MEMORY_LIMIT, build_client, drop_client, in_memory
-from workbench.stores.client_errors import NoSuchCollection, ServerRefused, ServerSilent
-from workbench.stores.payload_names import PayloadNames
-from workbench.stores.vector_check import VectorError
+from workbench.stores.filters.qdrant import PayloadNames
+from workbench.stores.points.server import ClientPoints, NoSuchCollection, ServerRefused, ServerSilent
+from workbench.stores.points.server_build import IN_MEMORY_LIMIT, build_client, drop_client, in_memory
+from workbench.stores.vectors.checks import VectorError
 from workbench.types import Chunk, Facets
 
 COUNT, DIM = 60, 4
@@ -123,7 +122,7 @@ def test_reading_never_writes(built: QdrantDouble) -> None:
 def test_a_long_scroll_is_read_in_pages_and_stays_in_order(
     built: QdrantDouble, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workbench.stores.client.PAGE", 7)
+    monkeypatch.setattr("workbench.stores.points.server.PAGE", 7)
     with ClientPoints(built.url, "c") as points:
         assert [p.id for p in points.scroll(("text",), "any", {}, 50)] == list(range(50))
         assert [p.id for p in points.scroll(("text",), "any", {}, 1000)] == list(range(COUNT))
@@ -289,6 +288,6 @@ def test_what_is_no_url_of_a_server_is_refused(url: str) -> None:
 
 def test_the_in_memory_mode_refuses_what_it_is_too_slow_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, staged: Staged) -> None:
     assert IN_MEMORY_LIMIT == 10_000
-    monkeypatch.setattr("workbench.stores.client_build.IN_MEMORY_LIMIT", COUNT - 1)
+    monkeypatch.setattr("workbench.stores.points.server_build.IN_MEMORY_LIMIT", COUNT - 1)
     with pytest.raises(NotAvailable, match="at most 59 points"):
         in_memory(*staged)

@@ -12,13 +12,13 @@ from helpers.made_sources import chunks_of, numbered, source_of
 from helpers.qdrant_double import QdrantDouble
 
 from workbench.errors import BadParameter, NotAvailable
-from workbench.stores.embedding import Embedder
-from workbench.stores.home import open_stores, place
-from workbench.stores.loader import load
+from workbench.stores.collections import open_stores, place
+from workbench.stores.filters.values import ALSO
+from workbench.stores.load import load
 from workbench.stores.manifest import MANIFEST, read_manifest
-from workbench.stores.model import ModelDiffers, find_model
-from workbench.stores.model_files import PACKAGED_EMBEDDER, locate_packaged
-from workbench.stores.points import ALSO
+from workbench.stores.vectors.embedder import Embedder
+from workbench.stores.vectors.model_files import PACKAGED_EMBEDDER, locate_packaged
+from workbench.stores.vectors.models import ModelDiffers, find_model
 
 TEXTS = ("green tea", "the ferry leaves at nine", "a crane stands still")
 

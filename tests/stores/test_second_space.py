@@ -12,14 +12,14 @@ from helpers.points_corpus import FILTERS, Oracle, chunks, vectors, write_stagin
 from helpers.qdrant_double import QdrantDouble
 
 from workbench.errors import NotAvailable
-from workbench.stores.catalog import Catalog
-from workbench.stores.catalog_build import build_catalog
-from workbench.stores.catalog_errors import BadVector, StagingError
-from workbench.stores.client import ClientPoints
-from workbench.stores.client_build import build_client
-from workbench.stores.edge import EdgePoints
-from workbench.stores.edge_build import build_edge
-from workbench.stores.points import ALSO
+from workbench.stores.catalog.build import build_catalog
+from workbench.stores.catalog.catalog import Catalog
+from workbench.stores.catalog.errors import BadVector, StagingError
+from workbench.stores.filters.values import ALSO
+from workbench.stores.points.edge import EdgePoints
+from workbench.stores.points.edge_build import build_edge
+from workbench.stores.points.server import ClientPoints
+from workbench.stores.points.server_build import build_client
 
 STORED = chunks()
 ROWS = vectors(len(STORED))

@@ -11,16 +11,16 @@ from helpers.points_corpus import FILTERS, chunks, term_sets, vectors, write_sta
 from helpers.qdrant_double import QdrantDouble
 
 from workbench.errors import BadParameter, NotAvailable
-from workbench.stores.catalog import Catalog
-from workbench.stores.catalog_build import build_catalog
-from workbench.stores.client import ClientPoints
-from workbench.stores.client_build import build_client, in_memory
-from workbench.stores.edge import EdgePoints
-from workbench.stores.edge_build import build_edge
+from workbench.stores.catalog.build import build_catalog
+from workbench.stores.catalog.catalog import Catalog
+from workbench.stores.filters.values import Points
 from workbench.stores.manifest import BrokenCollection
-from workbench.stores.points import Points
+from workbench.stores.points.edge import EdgePoints
+from workbench.stores.points.edge_build import build_edge
+from workbench.stores.points.server import ClientPoints
+from workbench.stores.points.server_build import build_client, in_memory
+from workbench.stores.points.sparse import TERMS_FILE, TermTable
 from workbench.stores.seal import DamagedPoints
-from workbench.stores.sparse import TERMS_FILE, TermTable
 from workbench.types import point_order
 
 STORED = chunks()

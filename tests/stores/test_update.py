@@ -28,8 +28,8 @@ from helpers.whole_state import snapshot, state
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from workbench.stores.home import open_stores
-from workbench.stores.loader import load
+from workbench.stores.collections import open_stores
+from workbench.stores.load import load
 from workbench.stores.update import update
 from workbench.types import Chunk
 
@@ -90,7 +90,7 @@ def test_a_chunk_that_stays_keeps_its_id_and_a_new_one_comes_after_every_id_that
 
 
 def test_a_text_that_was_embedded_is_not_embedded_again(updatable: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workbench.stores.embedding.open_model", _refuse)
+    monkeypatch.setattr("workbench.stores.vectors.embedder.open_model", _refuse)
     update("c", changed("e1", FIRST[2].text, title="Another title"), delete=["e3"], progress=False)
     with open_stores("c") as stores:
         new, old = stores.catalog.entity("e1")[0], stores.catalog.entity("e0")[0]

@@ -12,16 +12,13 @@ from helpers.made_updates import FIRST, changed, texts_in
 from helpers.whole_state import snapshot
 
 from workbench.errors import BadParameter, WorkbenchError
-from workbench.sources.source import SourceError
-from workbench.stores.difference import EmptyDocument, UnknownDocument
-from workbench.stores.file_lock import Locked, exclusive
-from workbench.stores.home import UnknownCollection, collections, place
-from workbench.stores.loader import load
+from workbench.sources.base import SourceError
+from workbench.stores.collections import UnknownCollection, collections, place
+from workbench.stores.journal import Waiting
+from workbench.stores.load import load
+from workbench.stores.locks import Locked, StorageError, exclusive
 from workbench.stores.staging import BadChunk
-from workbench.stores.storage_errors import StorageError
-from workbench.stores.update import update
-from workbench.stores.update_plan import NoIdLeft, NothingLeft
-from workbench.stores.waiting import Waiting
+from workbench.stores.update import EmptyDocument, NoIdLeft, NothingLeft, UnknownDocument, update
 from workbench.types import Chunk, Facets
 
 EVERY = ["e0", "e1", "e2", "e3"]
@@ -103,7 +100,7 @@ def test_a_model_that_is_gone_leaves_the_changes_waiting(updatable: Path, monkey
         raise NotAvailable("the model is gone")
 
     with monkeypatch.context() as patch:
-        patch.setattr("workbench.stores.embedding.open_model", gone)
+        patch.setattr("workbench.stores.vectors.embedder.open_model", gone)
         with pytest.raises(NotAvailable):
             update("c", changed("e1", "a text that was never embedded"), progress=False)
     assert collections()[0].waiting == Waiting(changed=1) and not place("c").staging.exists()

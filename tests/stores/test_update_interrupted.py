@@ -16,10 +16,10 @@ from helpers.made_sources import chunks_of, source_of
 from helpers.made_updates import FIRST, HIGHEST, UUIDS, changed, texts_in
 from helpers.whole_state import snapshot
 
-from workbench.stores.home import place
-from workbench.stores.loader import load
+from workbench.stores.collections import place
+from workbench.stores.journal import Waiting, waiting_in
+from workbench.stores.load import load
 from workbench.stores.update import update
-from workbench.stores.waiting import Waiting, waiting_in
 
 TESTS = Path(__file__).resolve().parents[1]
 BEFORE = {c.id: c.text for c in FIRST}

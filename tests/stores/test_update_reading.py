@@ -11,11 +11,10 @@ from helpers.made_sources import chunks_of, source_of
 from helpers.made_updates import FIRST, QRELS, QUERIES, changed, texts_in
 
 from workbench.errors import NotAvailable
-from workbench.sources.source import Source
-from workbench.stores.home import open_stores
-from workbench.stores.loader import load
-from workbench.stores.update import update
-from workbench.stores.update_source import whole_source
+from workbench.sources.base import Source
+from workbench.stores.collections import open_stores
+from workbench.stores.load import load
+from workbench.stores.update import update, whole_source
 from workbench.types import Facets
 
 

@@ -14,10 +14,10 @@ from helpers.whole_state import state
 
 from workbench.errors import WorkbenchError
 from workbench.retrieval.search import open_collection
-from workbench.stores.home import collections, open_stores, place
-from workbench.stores.loader import load
+from workbench.stores.collections import collections, open_stores, place
+from workbench.stores.journal import Waiting, waiting_in
+from workbench.stores.load import load
 from workbench.stores.update import update
-from workbench.stores.waiting import Waiting, waiting_in
 from workbench.types import Chunk
 
 TERMS = ("ferry", "harbour", "crane")

@@ -9,11 +9,11 @@ from helpers.made_sources import chunks_of, source_of
 from helpers.made_updates import FIRST, changed, texts_in
 
 from workbench.errors import BadParameter
-from workbench.stores.home import collections, place
-from workbench.stores.loader import load
-from workbench.stores.storage_errors import StorageError
+from workbench.stores.collections import collections, place
+from workbench.stores.journal import FILE, Journal, Waiting, WaitingDocument, waiting_documents, waiting_in
+from workbench.stores.load import load
+from workbench.stores.locks import StorageError
 from workbench.stores.update import update
-from workbench.stores.waiting import FILE, Journal, Waiting, WaitingDocument, waiting_documents, waiting_in
 
 
 def current() -> Path:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workbench.stores.vector_check import read_vectors
+from workbench.stores.vectors.checks import read_vectors
 
 
 def test_two_threads_take_turns_at_a_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from workbench.analysis.metrics import DEPTH, description, documents, reach
+from workbench.analysis.evaluate.metrics import DEPTH, description, documents, reach
 from workbench.retrieval.search import Collection
 from workbench.retrieval.variant import Variant, variant
-from workbench.sources.source import JudgedQuery
+from workbench.sources.base import JudgedQuery
 from workbench.text import counted
 from workbench.types import Result, Span
 

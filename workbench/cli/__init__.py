@@ -10,7 +10,23 @@ from importlib import import_module
 import typer
 
 INTERRUPTED = 130  # 128 + SIGINT, as a shell has it
-TOPICS = ("load", "update", "replica", "capture", "search", "explain", "compare", "tune", "replay", "agreement", "reproduce", "record", "docs", "matching")
+COMMANDS = (
+    "load.register",
+    "load.register_update",
+    "replica.register",
+    "replica.register_capture",
+    "search.register",
+    "explain.register",
+    "evaluate.register",
+    "evaluate.register_tune",
+    "evaluate.register_replay",
+    "evaluate.register_agreement",
+    "record.register_reproduce",
+    "record.register",
+    "docs.register",
+    "matching.register",
+)
+"""What adds commands, in the order of the help."""
 
 app = typer.Typer(
     name="workbench", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
@@ -22,13 +38,14 @@ app = typer.Typer(
 def _root() -> None:
     """The ranking workbench. $WORKBENCH_OWN names Python files whose channels and variants every command knows."""
     if os.environ.get("WORKBENCH_OWN"):
-        from workbench.retrieval.own import run_own_from_environment
+        from workbench.retrieval.custom import run_own_from_environment
 
         run_own_from_environment()
 
 
-for _topic in TOPICS:
-    import_module(f"workbench.cli.{_topic}").register(app)
+for _command in COMMANDS:
+    _module, _, _register = _command.partition(".")
+    getattr(import_module(f"workbench.cli.{_module}"), _register)(app)
 
 
 def main() -> None:

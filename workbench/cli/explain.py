@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.console import new_console
+from workbench.cli.options import new_console
 
 if TYPE_CHECKING:
-    from workbench.analysis.counterfactual import Counterfactual
-    from workbench.analysis.explain import Explanation
-    from workbench.analysis.judged_effect import Effect
-    from workbench.analysis.targets import NotYetIndexed
+    from workbench.analysis.evaluate.judged_effect import Effect
+    from workbench.analysis.explain.counterfactual import Counterfactual
+    from workbench.analysis.explain.explain import Explanation
+    from workbench.analysis.explain.targets import NotYetIndexed
     from workbench.retrieval.frozen import Frozen
     from workbench.types import Chunk, Result
 
@@ -63,14 +63,13 @@ def _explain(
     Each change is the smallest of one knob, found exactly and run before it is told. The notes variants are searched as
     a whole and have no such knobs: what would let a note in stands at its absence.
     """
-    from workbench.analysis.counterfactual import counterfactuals
-    from workbench.analysis.explain import explain
-    from workbench.analysis.targets import NotYetIndexed, resolve, waiting_of
+    from workbench.analysis.explain.counterfactual import counterfactuals
+    from workbench.analysis.explain.explain import explain
+    from workbench.analysis.explain.targets import NotYetIndexed, resolve, waiting_of
     from workbench.cli.search import parse_filters
     from workbench.retrieval.frozen import freeze
-    from workbench.retrieval.knobs import with_knobs
     from workbench.retrieval.search import open_collection
-    from workbench.retrieval.variant import Variant
+    from workbench.retrieval.variant import Variant, with_knobs
     from workbench.types import Query
 
     query = Query(text, parse_filters(filter or []), first, mode=mode)  # type: ignore[arg-type]
@@ -132,8 +131,8 @@ def plain(
 
 
 def _effects(frozen: Frozen, answers: tuple[Counterfactual, ...]) -> tuple[Effect, ...]:
-    from workbench.analysis.judged import judge
-    from workbench.analysis.judged_effect import judged_effects
+    from workbench.analysis.evaluate.judged import judge
+    from workbench.analysis.evaluate.judged_effect import judged_effects
     from workbench.errors import BadParameter
 
     catalog = frozen.collection.stores.catalog

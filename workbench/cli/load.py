@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.console import new_console
+from workbench.cli.options import new_console
 from workbench.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from workbench.stores.home import Listed
+    from workbench.stores.collections import Listed
+    from workbench.stores.journal import Waiting
     from workbench.stores.manifest import Manifest
-    from workbench.stores.waiting import Waiting
+
+# ---- `workbench load`, `workbench collections` and `workbench readers`: the first move, wha ----
 
 WARNINGS_SHOWN = 10
 
@@ -76,9 +78,9 @@ def _load(
     Ctrl-C at any moment leaves the last complete collection readable; run the same command to resume.
     """
     from workbench.settings import settings
-    from workbench.stores.home import place
-    from workbench.stores.loader import load
-    from workbench.stores.model import Model, find_model
+    from workbench.stores.collections import place
+    from workbench.stores.load import load
+    from workbench.stores.vectors.models import Model, find_model
     from workbench.text import Tokenizer
 
     options = reader_options(
@@ -103,7 +105,7 @@ def _load(
 
 def _collections(as_json: Annotated[bool, typer.Option("--json", help="As JSON and nothing else.")] = False) -> None:
     """List the loaded collections: counts, engines, sizes, model, content hash and what waits; a broken one with its reason."""
-    from workbench.stores.home import collections
+    from workbench.stores.collections import collections
     from workbench.types import as_plain
 
     found = collections()
@@ -118,7 +120,7 @@ def _collections(as_json: Annotated[bool, typer.Option("--json", help="As JSON a
 
 def _check(name: Annotated[str, typer.Argument(help="The collection.")]) -> None:
     """Compare every byte of a collection with its checksums; exit with 2 and name the file where one differs."""
-    from workbench.stores.home import check_collection
+    from workbench.stores.collections import check_collection
 
     manifest = check_collection(name)
     new_console().print(f"{manifest.name} is whole: {_counted(manifest.counts)}, every file as it was written", markup=False)
@@ -171,7 +173,7 @@ def _list(found: list[Listed]) -> None:
     from rich.text import Text
 
     from workbench.settings import home
-    from workbench.stores.home import UNFINISHED
+    from workbench.stores.collections import UNFINISHED
     from workbench.text import visible
 
     console = new_console()
@@ -219,3 +221,48 @@ def _counted(counts: Any) -> str:
 def _engines(manifest: Manifest) -> str:
     engines = plain_manifest(manifest)["engines"]
     return ", ".join(f"{name} {e['version']}" + (f" at {e['url']}" if "url" in e else "") + (" with sparse BM25" if "sparse" in e else "") for name, e in engines.items())
+
+
+# ---- `workbench update`: documents added, changed and deleted in a loaded collection, or pu ----
+
+def register_update(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("update")(_update)
+
+
+def _update(
+    name: Annotated[str, typer.Argument(help="A loaded collection.")],
+    changes: Annotated[str | None, typer.Argument(help="A table (JSONL, CSV, TSV, Parquet) of whole documents to add, or to change by their id.")] = None,
+    source: Annotated[str | None, typer.Option("--from", metavar="SOURCE", help="The whole source as it is now: what differs is added, changed and deleted.")] = None,
+    delete: Annotated[list[str] | None, typer.Option(metavar="ID", help="A document to delete; repeatable.")] = None,
+    missing_ok: Annotated[bool, typer.Option("--missing-ok", help="Pass over an id to delete that is not there.")] = False,
+    defer: Annotated[bool, typer.Option("--defer", help="Only keep the changes: they wait until the next update.")] = False,
+    kind: Annotated[str, typer.Option(help="The reader, where CHANGES is no table or the source does not tell.")] = "",
+    columns: Annotated[list[str] | None, typer.Option("--map", metavar="ROLE=COLUMN", help="As for load; by default as the collection was loaded. Repeatable.")] = None,
+    parameter: Annotated[list[str] | None, typer.Option("-p", "--parameter", metavar="NAME=VALUE", help="Any other parameter of the reader; by default as the collection was loaded. Repeatable.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON and nothing else.")] = False,
+) -> None:  # fmt: skip
+    """Change a collection's documents in place, in both stores or in none; without changes, index what waits.
+
+    A document is given whole. Its chunks that are as they were keep their ids and vectors, others get new ids above
+    every earlier one. Ctrl-C at any moment leaves the collection as it was; the changes then wait for the next update.
+    """
+
+    from workbench.stores.update import update
+    from workbench.types import as_plain
+
+    done = update(
+        name, changes, source=source, delete=delete or (), missing_ok=missing_ok, defer=defer, progress=not quiet,
+        **reader_options(parameter or [], kind=kind, columns=columns),
+    )  # fmt: skip
+    if as_json:
+        print(json.dumps({**as_plain(done), "manifest": plain_manifest(done.manifest)}))
+        return
+    changed = done.added + done.changed + done.deleted
+    summary(done.manifest, "unchanged" if not changed else "to be changed" if defer else "updated", done.warnings)
+    told = {"added": done.added, "changed": done.changed, "deleted": done.deleted, "unchanged": done.unchanged,
+            "not found": len(done.not_found)}  # fmt: skip
+    console = new_console()
+    console.print("  documents: " + (", ".join(f"{count} {what}" for what, count in told.items() if count) or "none given, none waited"))
+    say_waiting(console, name, done.waiting)

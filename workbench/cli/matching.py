@@ -5,27 +5,88 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.matching_output import (
-    new_console,
-    nothing_read,
-    plain,
-    print_json,
-    progress,
-    progress_line,
-    short,
-    show_load,
-    visible,
-)
+from workbench.cli import options as console
 from workbench.errors import BadParameter
 
 if TYPE_CHECKING:
-
+    from workbench.matching.cassettes import LoadReport
     from workbench.matching.request import RecordedRequest
+    from workbench.matching.schema import LibraryError
+
+# ---- What `workbench matching` shows: one place for its console, its progress line and its  ----
+
+new_console = partial(console.new_console, soft_wrap=True)
+
+SKIPPED_SHOWN, REASONS_SAID = 10, 2
+WIDTH_SHOWN = 160
+
+
+def show_load(name: str, report: LoadReport) -> None:
+    console = new_console()
+    console.print(
+        f"{name}: {report.recordings:,} recordings, {report.entries:,} new entries, {report.answers:,} new answers"
+    )
+    for form, count in report.formats.items():
+        console.print(f"  {count:>6,}  {form}", markup=False)
+    for rule, count in report.redacted.items():
+        console.print(f"  {count:>6,}  redacted: {rule}", markup=False)
+    if report.opaque:
+        kinds = ", ".join(f"{n} {k}" for k, n in report.opaque.items())
+        console.print(f"  parts compared whole only: {kinds}", markup=False, style="dim")
+    if report.skipped:
+        console.print(f"{len(report.skipped):,} skipped; --json lists all", style="yellow")
+    for reason, count in list(report.reasons.items())[:SKIPPED_SHOWN]:
+        first = next(s for s in report.skipped if s.reason.split(":", 1)[0] == reason)
+        console.print(
+            f"  {count:>6,}  {visible(reason)}  e.g. {visible(first.file)} no. {first.number}", markup=False
+        )
+
+
+def nothing_read(source: Path, report: LoadReport) -> LibraryError:
+    """The error for a source of which no call was read, with the most frequent reason."""
+    from workbench.matching.schema import LibraryError
+
+    why = "; ".join(f"{count:,} skipped: {reason}" for reason, count in list(report.reasons.items())[:REASONS_SAID])
+    return LibraryError(f"no recorded call was read{f' ({why})' if why else ''}", where=str(source), do="Give a vcrpy cassette or JSONL of calls")
+
+
+def progress(number: int) -> None:
+    if number % 500 == 0:
+        progress_line(f"{number:,} interactions read")
+
+
+def progress_line(text: str) -> None:
+    print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def print_json(value: Any) -> None:
+    print(json.dumps(plain(value)))
+
+
+def plain(value: Any) -> Any:
+    from workbench.types import as_plain
+
+    return as_plain(value)
+
+
+def short(text: str) -> str:
+    shown = " ".join(text.split())
+    return visible(shown if len(shown) <= WIDTH_SHOWN else shown[:WIDTH_SHOWN] + " …")
+
+
+def visible(text: str) -> str:
+    from workbench.text import visible
+
+    return visible(text)
+
+
+# ---- `workbench matching …`: load recorded calls, ask them, decide the review queue, see ru ----
 
 MISSED = 1
 """Exit code of `ask` where nothing was served."""
@@ -56,8 +117,8 @@ def _load(
     as_json: AsJson = False,
 ) -> None:
     """Read recorded calls into a library, all or nothing; the same source again changes nothing."""
+    from workbench.matching.cassettes import load
     from workbench.matching.library import new_library, open_library
-    from workbench.matching.load import load
 
     with new_library(name) as made, open_library(name, create=True) as library:
         shown = not quiet and not as_json
@@ -251,8 +312,7 @@ def _settings(
     as_json: AsJson = False,
 ) -> None:
     """Show a library's settings with where each default comes from, or change some: serve=0.97 gates='[]' tail_n=null."""
-    from workbench.matching.library import open_library
-    from workbench.matching.settings import SOURCES
+    from workbench.matching.library import SOURCES, open_library
 
     with open_library(name) as library:
         settings = library.change(**dict(map(_change, changes))) if changes else library.settings
@@ -296,8 +356,8 @@ _COMMANDS: dict[str, Callable[..., None]] = {
 
 
 def _request(text: str, uri: str) -> RecordedRequest:
+    from workbench.matching.cassettes import CHAT_URI, request_of
     from workbench.matching.formats.wire import NotUnderstood
-    from workbench.matching.jsonl import CHAT_URI, request_of
     from workbench.matching.request import plain
 
     named = sys.stdin.read() if text == "-" else _file_text(text)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.console import new_console
+from workbench.cli.options import file_to_write, new_console
+from workbench.errors import BadParameter
 
 if TYPE_CHECKING:
+    from workbench.analysis.capture.live import Live
     from workbench.sources.replica.spec import Incident
+    from workbench.types import PointId
+
+# ---- `workbench replica build` and `workbench replica show`: a collection made from an inci ----
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="An incident: data/incidents/*.toml, or one that was captured.")]
 
@@ -40,7 +46,7 @@ def _build(
     """Build a replica: exact counts, the target where it stood. Interrupted, the same command resumes it."""
     from workbench.errors import BadParameter
     from workbench.sources.replica.spec import is_notes_spec
-    from workbench.stores.loader import load
+    from workbench.stores.load import load
     from workbench.types import as_plain
 
     options: dict[str, Any] = {"size": size, "seed": seed, "vectors": vectors, "decoy": decoy or None}
@@ -68,7 +74,7 @@ def default_name(file: Path, size: int | None, seed: int | None) -> str:
 
 def texts_of(name: str) -> Callable[[], Iterator[str]]:
     """The chunk texts of a loaded collection, read when asked for. Raises UnknownCollection at once."""
-    from workbench.stores.home import open_stores
+    from workbench.stores.collections import open_stores
 
     open_stores(name).close()
 
@@ -122,3 +128,105 @@ def _print(incident: Incident) -> None:
     for label, value in facts:
         table.add_row(Text(visible(label), style="dim"), Text(visible(value)))
     console.print(table)
+
+
+# ---- `workbench capture`: an incident's file from a live collection, which is only read ----
+
+def register_capture(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("capture")(_capture)
+
+
+def _capture(
+    collection: Annotated[str, typer.Argument(help="A loaded collection, or http://host:6333/collections/NAME.")],
+    query: Annotated[str, typer.Argument(help="The query as it was asked.")],
+    target: Annotated[str, typer.Option(metavar="ID", help="The point that was looked for: an integer or a UUID.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the incident.")],
+    private: Annotated[bool, typer.Option("--private", help="Keep no word of the content: neutral terms, the same figures.")] = False,
+    limit: Annotated[int, typer.Option(help="Results that were asked for.")] = 8,
+    depth: Annotated[int, typer.Option(help="How many chunks are recorded of each reading; 256 or more.")] = 256,
+    content: Annotated[str, typer.Option(metavar="FIELD", help="At a URL: the payload field of the text.")] = "content",
+    source: Annotated[str, typer.Option(metavar="FIELD", help="At a URL: the payload field of the source.")] = "source",
+    terms: Annotated[str, typer.Option(metavar="FIELD", help="At a URL: the text-indexed field; default: `terms` where it is there, else the text's.")] = "",
+    vector: Annotated[str, typer.Option(metavar="NAME", help="At a URL: the vector's name.")] = "",
+    model: Annotated[str | None, typer.Option(help="At a URL: the model that made its vectors.")] = None,
+) -> None:  # fmt: skip
+    """Write an incident's file from a live collection: sizes, exact counts, ranks by list, lengths.
+
+    Nothing is written to the collection. `workbench replica build FILE` makes the replica.
+    """
+    from workbench.analysis.capture.capture import capture, write_incident
+
+    fields = {"content": content, "source": source, "terms": terms, "vector": vector}
+    file_to_write(output)
+    with live(collection, fields, model) as opened:
+        incident = capture(opened, query, point_id(target), limit=limit, depth=depth, private=private)
+    write_incident(output, incident)
+    recorded = incident.captured
+    typer.echo(f"{output}: {incident.size:,} memories, {len(recorded.rows):,} recorded")
+    for variant, ranks in recorded.ranks.items():
+        places = ", ".join(f"{name} {rank}" for name, rank in ranks.items()) or "absent"
+        typer.echo(f"  {variant}: target {places}")
+
+
+def point_id(text: str) -> PointId:
+    """A point id as it is written on a command line. Raises BadParameter."""
+    from uuid import UUID
+
+    if text.isascii() and text.isdecimal():
+        return int(text)
+    try:
+        return str(UUID(text))
+    except ValueError:
+        raise BadParameter(f"{text!r} is no point id", do="Give an integer or a UUID") from None
+
+
+@contextmanager
+def live(name: str, fields: dict[str, str], model: str | None) -> Iterator[Live]:
+    """A collection by name or URL, opened read-only."""
+    from workbench.analysis.capture.live import Loaded
+    from workbench.retrieval.search import open_collection
+    from workbench.sources.qdrant import is_address
+
+    if is_address(name):
+        with _attached(name, fields, model) as opened:
+            yield opened
+        return
+    with open_collection(name) as collection:
+        yield Loaded(collection)
+
+
+@contextmanager
+def _attached(url: str, fields: dict[str, str], model: str | None) -> Iterator[Live]:
+    from workbench.analysis.capture.live import Attached
+    from workbench.settings import home, settings
+    from workbench.sources.qdrant import COLLECTION_IN_URL
+    from workbench.stores.collections import EMBEDDINGS
+    from workbench.stores.filters.qdrant import PayloadNames
+    from workbench.stores.points.server import ClientPoints
+    from workbench.stores.vectors.embedder import Embedder
+    from workbench.stores.vectors.models import find_model
+
+    found = COLLECTION_IN_URL.match(url)
+    if not found:
+        raise BadParameter(f"{url!r} names no collection", do="Write http://host:6333/collections/NAME")
+    chosen = settings()
+    home().mkdir(parents=True, exist_ok=True)
+    embedder = Embedder(
+        find_model(chosen.model if model is None else model, fetch=chosen.fetch, query_prefix=chosen.query_prefix),
+        home() / EMBEDDINGS,
+    )
+    names = PayloadNames(
+        content=fields["content"], source=fields["source"], terms=fields["terms"] or "terms", vector=fields["vector"]
+    )
+    points = ClientPoints(found["server"], found["name"], names=names)
+    try:
+        if not fields["terms"] and not any("terms" in p.payload for p in points.scroll((), "all", {}, 1, fields=("terms",))):
+            points.close()
+            points = ClientPoints(found["server"], found["name"], names=PayloadNames(
+                content=fields["content"], source=fields["source"], terms=fields["content"], vector=fields["vector"]
+            ))  # fmt: skip
+        yield Attached(found["name"], points, embedder)
+    finally:
+        points.close()
+        embedder.close()

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.console import new_console
+from workbench.cli.options import new_console
 
 EXCERPT_CHARACTERS = 160
 """Of a row's text, in the table of results."""
@@ -43,8 +43,8 @@ def _search(
 
     from workbench.cli.load import say_waiting
     from workbench.retrieval.search import open_collection
-    from workbench.stores.filter_reasons import refuse_hopeless
-    from workbench.stores.waiting import waiting_in
+    from workbench.stores.hints import refuse_hopeless
+    from workbench.stores.journal import waiting_in
     from workbench.types import Query, as_plain
 
     query = Query(text, parse_filters(filter or []), limit, offset, mode)  # type: ignore[arg-type]

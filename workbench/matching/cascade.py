@@ -15,11 +15,10 @@ from functools import lru_cache
 from workbench.matching import tiers
 from workbench.matching.call_log import LogRow, write_rows
 from workbench.matching.fingerprint import Prepared, digest
-from workbench.matching.library import Library
+from workbench.matching.library import Library, MatchingSettings
 from workbench.matching.queue import add_candidates
 from workbench.matching.request import Answer, RecordedRequest, json_text
 from workbench.matching.schema import transaction
-from workbench.matching.settings import MatchingSettings
 from workbench.registry import Stage
 
 Cascade = tuple[Stage, ...]

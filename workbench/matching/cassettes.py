@@ -9,18 +9,81 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from workbench.matching.formats import format_of, read_answer, read_request
-from workbench.matching.formats.streams import aws_frames, looks_server_sent, server_sent
-from workbench.matching.formats.wire import NotUnderstood, Wire
-from workbench.matching.jsonl import read_jsonl
-from workbench.matching.redaction import CleanError
-from workbench.matching.request import Answer, RecordedRequest
+from workbench.matching.formats import format_of, openai_chat, read_answer, read_request
+from workbench.matching.formats.wire import NotUnderstood, Wire, aws_frames, looks_server_sent, server_sent
+from workbench.matching.library import Library
+from workbench.matching.request import Answer, RecordedRequest, json_text
+from workbench.matching.rules import CleanError, Seen
+
+# ---- Plain JSONL: one call a line ----
+
+CHAT_URI = "https://localhost/v1/chat/completions"
+"""An address for bodies that come without one; the chat format is known by its path."""
+
+
+def read_jsonl(path: Path, limit: int) -> Iterator[tuple[int, Callable[[], tuple[RecordedRequest, Answer]]]]:
+    """(line number from 1, a function that reads the line or raises NotUnderstood) of every line that is not blank."""
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                yield number, partial(_jsonl_call, line, limit)
+
+
+def _jsonl_call(line: bytes, limit: int) -> tuple[RecordedRequest, Answer]:
+    if len(line) > limit:
+        raise NotUnderstood(f"the line is larger than {limit >> 20} MiB")
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise NotUnderstood(f"the line is no JSON: {error}") from error
+    if not isinstance(data, Mapping):
+        raise NotUnderstood("the line is no JSON object")
+    if "request" in data:
+        return _wire_call(data)
+    if "answer" not in data:
+        raise NotUnderstood("the line has neither `answer` nor `request` and `response`")
+    return request_of({k: v for k, v in data.items() if k not in ("answer", "uri")}), _answer(data["answer"])
+
+
+def request_of(body: Mapping[str, Any], uri: str = CHAT_URI) -> RecordedRequest:
+    """A request from a wire body. Raises NotUnderstood where no format claims it."""
+    wire = Wire("POST", uri, body)
+    form = format_of(wire)
+    if form is None:
+        raise NotUnderstood(_no_format(uri))
+    return read_request(form, wire)
+
+
+def _no_format(uri: str) -> str:
+    """Why no format claims a body; one without an address is a chat body, or nothing that is known."""
+    return "the request has no `messages`, and no address that tells another format" if uri == CHAT_URI else f"no known format: {uri}"
+
+
+def _wire_call(data: Mapping[str, Any]) -> tuple[RecordedRequest, Answer]:
+    if not isinstance(data["request"], Mapping) or not isinstance(data.get("uri", CHAT_URI), str):
+        raise NotUnderstood("`request` must be a JSON object and `uri` a text")
+    wire = Wire("POST", data.get("uri", CHAT_URI), data["request"], body=data.get("response"))
+    form = format_of(wire)
+    if form is None:
+        raise NotUnderstood(_no_format(wire.uri))
+    return read_request(form, wire), read_answer(form, wire)
+
+
+def _answer(given: Any) -> Answer:
+    if isinstance(given, str):
+        return Answer(given, body=json_text(given))
+    return read_answer(openai_chat.FORMAT, Wire("POST", CHAT_URI, {}, body=given))
+
+
+# ---- Recorded calls from vcrpy cassettes (YAML or JSON) and plain JSONL: what is understood ----
 
 SUFFIXES = (".yaml", ".yml", ".json", ".jsonl", ".ndjson")
 FILE_LIMIT = 64 << 20
@@ -238,3 +301,59 @@ def _json(raw: Any) -> Any:
         return json.loads(raw)
     except (ValueError, RecursionError):
         return raw
+
+
+# ---- Load recorded calls into a library: all or nothing, repeatable, with a list of what wa ----
+
+@dataclass(frozen=True, slots=True)
+class LoadReport:
+    """What a load did. `recordings` were read; `entries` and `answers` are new in the library; the rest were there.
+
+    `formats` counts recordings by wire format, `redacted` what each redaction rule replaced, `opaque` the parts that
+    a format has and the matcher only compares whole.
+    """
+
+    recordings: int
+    entries: int
+    answers: int
+    formats: dict[str, int]
+    redacted: dict[str, int]
+    opaque: dict[str, int]
+    skipped: tuple[Skipped, ...] = field(default_factory=tuple)
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        """How often each reason was given, the address or detail behind a colon left off; most frequent first."""
+        counts = Counter(s.reason.split(":", 1)[0] for s in self.skipped)
+        return dict(sorted(counts.items(), key=lambda c: (-c[1], c[0])))
+
+
+def load(library: Library, source: Path | str, *, tick: Callable[[int], None] | None = None) -> LoadReport:
+    """Read a source into the library, in one transaction; loading it again changes nothing. Raises CassetteError.
+
+    `tick` is called with the number of interactions read so far.
+    """
+    before = library.counts()
+    skipped: list[Skipped] = []
+    formats: Counter[str] = Counter()
+    opaque: Counter[str] = Counter()
+    seen = Seen()
+    clean = library.normal.redaction.text
+
+    def calls() -> Iterator[tuple[Any, ...]]:
+        for number, found in enumerate(read(source), 1):
+            if tick is not None:
+                tick(number)
+            if isinstance(found, Skipped):
+                skipped.append(Skipped(clean(found.file), found.number, clean(found.reason)))
+                continue
+            formats[found.request.api + (" streamed" if found.answer.events else "")] += 1
+            opaque.update(p.name for m in found.request.messages for p in m.parts if p.kind == "opaque")
+            yield found.request, found.answer, found.file, found.number
+
+    made = library.record_many(calls(), seen)
+    after = library.counts()
+    return LoadReport(
+        len(made), after["entries"] - before["entries"], after["answers"] - before["answers"],
+        dict(sorted(formats.items())), dict(sorted(seen.worked.items())), dict(sorted(opaque.items())), tuple(skipped),
+    )  # fmt: skip

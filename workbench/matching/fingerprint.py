@@ -14,10 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from workbench.matching.redaction import Redaction
 from workbench.matching.request import ATTACHED, Part, RecordedRequest, canonical_json
-from workbench.matching.rules import RuleSet, Seen
-from workbench.matching.scrubbing import normal_text
+from workbench.matching.rules import Redaction, RuleSet, Seen, normal_text
 from workbench.matching.similarity import Compared, marks
 from workbench.text import DEFAULT, well_formed
 from workbench.types import content_hash

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.analysis.canonical import write_text
-from workbench.analysis.record import record_folder
+from workbench.analysis.ledger.record import record_folder
 from workbench.errors import BadParameter, WorkbenchError
 from workbench.settings import RECORD_FILE
 from workbench.text import Tokenizer, visible, well_formed

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from workbench.analysis.run import OUT_VARIABLE
+from workbench.analysis.ledger.run import OUT_VARIABLE
 from workbench.reporting.theme import enable_theme
 
 REPORT_RENDERER = "workbench-report"

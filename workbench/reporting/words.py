@@ -6,11 +6,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.analysis.absences import Absence
-from workbench.analysis.counterfactual import Counterfactual
-from workbench.analysis.explain import Explanation
-from workbench.reporting.values import number_text
-from workbench.retrieval.knobs import WEIGHT
+from workbench.analysis.explain.absences import Absence
+from workbench.analysis.explain.counterfactual import Counterfactual
+from workbench.analysis.explain.explain import Explanation
+from workbench.reporting.html import number_text
+from workbench.retrieval.variant import WEIGHT
 from workbench.text import counted
 
 _LABELS = {

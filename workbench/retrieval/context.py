@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.registry import Stage
-from workbench.stores.home import Stores
-from workbench.stores.points import READ_FIELDS, Match, Point
+from workbench.stores.collections import Stores
+from workbench.stores.filters.values import READ_FIELDS, Match, Point
 from workbench.trace import Trace, payload_bytes
 from workbench.types import PointId, Query, Ranking, Span
 
 if TYPE_CHECKING:
-    from workbench.stores.embedding import Embedder
+    from workbench.stores.vectors.embedder import Embedder
 
 ID_BYTES = 8
 SCORE_BYTES = 8

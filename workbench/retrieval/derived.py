@@ -9,7 +9,7 @@ from functools import partial
 from workbench.bm25 import K1, B
 from workbench.registry import register
 from workbench.retrieval.context import Context
-from workbench.stores.points import Point
+from workbench.stores.filters.values import Point
 from workbench.text import verbatim_key
 from workbench.types import PointId, Query, Ranking
 

@@ -24,6 +24,8 @@ from workbench.errors import BadParameter
 from workbench.registry import Entry, Stage, lookup, register
 from workbench.types import PointId, Ranking, point_order
 
+# ---- Fusions: ranked lists to one ranking, on our side, with one stated tie rule ----
+
 TIE_RULE = "score descending, then best single rank ascending, then point id ascending"
 
 RRF_K = 60
@@ -400,3 +402,17 @@ def _nearly_equal(ids: list[PointId], scores: Mapping[PointId, float]) -> Iterat
             start = end
     if ids:
         yield ids[start:]
+
+
+# ---- One row put at another place of a ranking, for questions of the form "what if it stood ----
+
+def moved(ranking: Ranking, point_id: PointId, rank: int) -> Ranking:
+    """The ranking with the point at `rank` (1-based), the others in their order; it takes the score of the row
+    that it displaces, or of the last one at the end. Where it stands already, nothing changes."""
+    if ranking.ids[rank - 1 : rank] == (point_id,):
+        return ranking
+    pairs = [(i, s) for i, s in zip(ranking.ids, ranking.scores, strict=True) if i != point_id]
+    place = min(rank - 1, len(pairs))
+    score = pairs[min(place, len(pairs) - 1)][1] if pairs else 1.0
+    pairs.insert(place, (point_id, score))
+    return Ranking(ranking.name, tuple(i for i, _ in pairs), tuple(s for _, s in pairs), ranking.tie_rule)

@@ -12,7 +12,7 @@ from typing import Literal
 from workbench.errors import BadParameter
 from workbench.registry import register
 from workbench.retrieval.context import Candidates, Context
-from workbench.stores.points import Point
+from workbench.stores.filters.values import Point
 from workbench.types import Query
 
 CANDIDATE_CAP = 256

@@ -2,17 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 from workbench.retrieval.context import Context
-from workbench.retrieval.distinct import distinct
-from workbench.retrieval.hits import hits
+from workbench.retrieval.fusions import Fused
 from workbench.retrieval.variant import AnyVariant, Variant
 from workbench.retrieval.variant import variant as as_variant
-from workbench.stores.home import Stores, open_stores
-from workbench.types import Query, Result, content_hash
+from workbench.stores.collections import Stores, open_stores
+from workbench.types import Chunk, Hit, PointId, Query, Ranking, Result, content_hash
+
+# ---- Each entity once: a ranking without the rows for which a better row of the same entity ----
+
+def distinct(fused: Fused, entity_of: Mapping[PointId, str]) -> tuple[Fused, dict[PointId, PointId]]:
+    """The fused ranking with each entity's best row alone, and for every row left out the one that stands for it."""
+    best: dict[str, PointId] = {}
+    left_out: dict[PointId, PointId] = {}
+    for point_id in fused.ranking.ids:
+        stands = best.setdefault(entity_of[point_id], point_id)
+        if stands != point_id:
+            left_out[point_id] = stands
+    pairs = [p for p in zip(fused.ranking.ids, fused.ranking.scores, strict=True) if p[0] not in left_out]
+    ranking = replace(fused.ranking, ids=tuple(i for i, _ in pairs), scores=tuple(s for _, s in pairs))
+    return Fused(ranking, fused.contributions), left_out
+
+
+# ---- The rows of a page: what every list says of each, and what each list added to its scor ----
+
+def hits(
+    query: Query, page: Sequence[PointId], fused: Fused, lists: Sequence[Ranking], chunks: Mapping[PointId, Chunk]
+) -> tuple[Hit, ...]:
+    """The hits of a page that is cut from the fused ranking at the query's offset; `chunks` are what is shown of them."""
+    ranks = {r.name: r.ranks() for r in lists}
+    scores = {r.name: dict(zip(r.ids, r.scores, strict=True)) for r in lists}
+    totals = fused.ranking.scores[query.offset :]
+    return tuple(
+        Hit(
+            rank, point_id, total,
+            tuple(n for n in ("lexical", "semantic") if point_id in ranks.get(n, {})),
+            {n: r[point_id] for n, r in ranks.items() if point_id in r},
+            {n: s[point_id] for n, s in scores.items() if point_id in s},
+            fused.contributions[point_id], chunks.get(point_id),
+        )
+        for rank, (point_id, total) in enumerate(zip(page, totals, strict=False), query.offset + 1)
+    )  # fmt: skip
+
+
+# ---- Search: a query through a variant over an opened collection, to a result that explains ----
 
 DEFAULT_VARIANT = "adr_0172"
 

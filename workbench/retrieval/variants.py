@@ -10,8 +10,10 @@ from workbench.retrieval.channels import (
     lexical_engine_bm25,
     lexical_fields,
     lexical_sparse_bm25,
+    nearest_list,
     semantic,
 )
+from workbench.retrieval.context import Context
 from workbench.retrieval.derived import all_terms, verbatim
 from workbench.retrieval.fusions import RRF_K, rrf, verbatim_first
 from workbench.retrieval.policies import (
@@ -24,6 +26,9 @@ from workbench.retrieval.policies import (
     rarest_first,
 )
 from workbench.retrieval.variant import Variant, known, variant
+from workbench.types import Query, Ranking
+
+# ---- The published variants by name: each a composition of the same stages, its knobs as pa ----
 
 __all__ = ["adr_0005", "adr_0172", "known", "variant"]
 
@@ -167,3 +172,28 @@ def bm25_fields(*, title_weight: float = 3.0) -> Variant:
     return _amended(
         "bm25_fields", "ADR 0172, Invalidation 1", channel=lexical_fields(title_weight=title_weight), derived=()
     )
+
+
+# ---- A second model beside the first: its list of nearest points, in place of the first one ----
+
+MULTILINGUAL = "multilingual-e5-small-q4"
+
+
+@register("channel")
+def semantic_by(
+    query: Query, ctx: Context, *, model: str = MULTILINGUAL, name: str = "second", limit: int = SEMANTIC_LIMIT,
+    floor: float | None = None,
+) -> Ranking:  # fmt: skip
+    """The nearest points by exact cosine in the space of the model that is named; ties by point id.
+
+    The collection was loaded with that model, as its first (`--model`) or its second (`--also`). `name` is the list's;
+    in the semantic list's place it is "semantic".
+    """
+    return nearest_list(name, model, query, ctx, limit, floor)
+
+
+@register("variant")
+def adr_0172_multilingual(*, model: str = MULTILINGUAL) -> Variant:
+    """ADR 0172 with the semantic list by a multilingual model, of a load with one."""
+    semantic = semantic_by(model=model, name="semantic")
+    return variant("adr_0172").replace(name="adr_0172_multilingual", semantic=semantic, source="ADR 0172, another model")

@@ -11,16 +11,21 @@ from typing import Any, Literal, NamedTuple
 
 from workbench.errors import NotAvailable
 from workbench.registry import register
+from workbench.sources.base import (
+    JudgedQuery,
+    Qrel,
+    Source,
+    SourceError,
+    check_chunk_size,
+    document_chunks,
+    titled,
+)
 from workbench.sources.chunking import OVERLAP
-from workbench.sources.documents import check_chunk_size, document_chunks, titled
 from workbench.sources.facets import facets_of
-from workbench.sources.files import existing, existing_file
+from workbench.sources.files import existing, existing_file, walk
 from workbench.sources.judgements import Documents, check_queries, read_qrels, read_queries
-from workbench.sources.sgml import documents as sgml_documents
-from workbench.sources.sgml import first_tag
-from workbench.sources.smart import records
-from workbench.sources.source import JudgedQuery, Qrel, Source, SourceError
-from workbench.sources.walk import walk
+from workbench.sources.trec_smart import documents as sgml_documents
+from workbench.sources.trec_smart import first_tag, records
 from workbench.types import Chunk
 
 IR_DATASETS = "ir_datasets:"

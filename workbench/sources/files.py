@@ -7,11 +7,14 @@ import gzip
 import json
 import os
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from workbench.sources.source import SourceError
+from workbench.sources.base import SourceError
+
+# ---- Files as text: decoding that names what it had to replace, rows with their line number ----
 
 # The csv module refuses fields above 131,072 characters by default; a document may be longer. A C long of 32 bits
 # is the narrowest on any platform.
@@ -188,3 +191,135 @@ def missing_columns(missing: Sequence[str], found: Sequence[str], where: str, do
 def printable_path(path: str) -> str:
     """A path as text, one to one: bytes of a name that are not UTF-8 shown as `\\xff`."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+# ---- A folder's files by relative path: hidden ones and links are left out unless asked for ----
+
+@dataclass(slots=True)
+class Walk:
+    """Relative paths in code-point order with `/` between folders, and what was left out."""
+
+    files: list[str] = field(default_factory=list)
+    hidden: list[str] = field(default_factory=list)
+    linked: list[str] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+    special: list[str] = field(default_factory=list)
+
+
+def walk(root: Path, suffixes: Collection[str] | None, *, hidden: bool = False, follow_links: bool = False) -> Walk:
+    """The files below `root` with one of the suffixes (lower case, with the dot), or with any.
+
+    A linked file is read and a linked folder entered only with `follow_links`, and every real one once, so that a loop
+    ends. A link that leads nowhere is `broken`; a pipe, socket or device is `special` and never opened. Hidden names start with a dot; a file named so counts where its suffix does.
+    """
+    found = Walk()
+    visited = {os.path.realpath(root)}
+    waiting = [""]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            entries = sorted(os.scandir(root / folder), key=lambda entry: entry.name)
+        except OSError:
+            found.broken.append(folder)
+            continue
+        for entry in entries:
+            path = f"{folder}/{entry.name}" if folder else entry.name
+            named = suffixes is None or os.path.splitext(entry.name)[1].lower() in suffixes
+            linked = entry.is_symlink()
+            try:
+                is_folder = entry.is_dir()
+                is_file = entry.is_file()
+            except OSError:  # a loop of links
+                is_folder = is_file = False
+            if entry.name.startswith(".") and not hidden and (is_folder or named):
+                found.hidden.append(path)
+            elif is_folder:
+                real = os.path.realpath(entry.path)
+                if (linked and not follow_links) or real in visited:
+                    found.linked.append(path)
+                else:
+                    visited.add(real)
+                    waiting.append(path)
+            elif is_file and named:
+                (found.linked if linked else found.files).append(path)
+            elif named and linked and not os.path.exists(entry.path):
+                found.broken.append(path)
+            elif named:
+                found.special.append(path)
+    if follow_links and found.linked:
+        known = {os.path.realpath(root / path) for path in found.files}
+        for path in sorted(found.linked):
+            real = os.path.realpath(root / path)
+            if os.path.isfile(real) and real not in known:
+                known.add(real)
+                found.files.append(path)
+                found.linked.remove(path)
+    for paths in (found.files, found.hidden, found.linked, found.broken, found.special):
+        paths.sort()
+    return found
+
+
+# ---- The rows of a table file, whatever its format: streamed, each with a number that an er ----
+
+FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".pq": "parquet"}
+PARQUET_BATCH = 1_000
+
+
+def format_of(path: Path) -> str | None:
+    """The table format that a file's name tells."""
+    return FORMATS.get(suffix_of(path))
+
+
+def numbered(path: Path) -> bool:
+    """Whether a TSV begins with a whole number and one more cell: no header does."""
+    _, first = next(cell_rows(path, "\t"), (0, []))
+    return len(first) == 2 and first[0].strip().isdecimal()
+
+
+def table_rows(path: Path, table_format: str, names: Sequence[str] = ()) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(line number, or row number in Parquet, 1-based; column to value). `names` are the columns of a file without a
+    header. Raises SourceError."""
+    if table_format == "jsonl":
+        return json_rows(path)
+    if table_format == "parquet":
+        return _parquet_rows(path)
+    return named_rows(path, "\t" if table_format == "tsv" else ",", names)
+
+
+def table_columns(path: Path, table_format: str) -> list[str]:
+    """The columns of the header, the schema, or the first JSON object. Raises SourceError where there is none."""
+    if table_format == "parquet":
+        return list(_parquet(path).schema_arrow.names)
+    if table_format == "jsonl":
+        first = next(json_rows(path), None)
+        if first is None:
+            raise SourceError("the table is empty", where=str(path))
+        return list(first[1])
+    first = next(named_rows(path, "\t" if table_format == "tsv" else ","), None)
+    if first is None:
+        raise SourceError("the table has a header and no rows", where=str(path))
+    return list(first[1])
+
+
+def _parquet(path: Path) -> Any:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.ParquetFile(path)
+    except (pa.ArrowException, OSError) as error:
+        raise SourceError(f"not a Parquet file: {error}", where=str(path)) from None
+
+
+def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    import pyarrow as pa
+
+    number = 0
+    with _parquet(path) as file:
+        try:
+            for batch in file.iter_batches(batch_size=PARQUET_BATCH):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield number, row
+        except (pa.ArrowException, OSError) as error:
+            raise SourceError(f"the Parquet file is damaged: {error}", where=f"{path}:{number + 1}") from None

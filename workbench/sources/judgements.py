@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import BadParameter
+from workbench.sources.base import JudgedQuery, Qrel, SourceError, Tally
 from workbench.sources.facets import flat
 from workbench.sources.files import (
     cell_rows,
@@ -18,10 +19,7 @@ from workbench.sources.files import (
     suffix_of,
     text_lines,
 )
-from workbench.sources.sgml import TopicField, first_tag, topics
-from workbench.sources.smart import asked, is_smart
-from workbench.sources.source import JudgedQuery, Qrel, SourceError
-from workbench.sources.tally import Tally
+from workbench.sources.trec_smart import TopicField, asked, first_tag, is_smart, topics
 
 # Spellings of public collections, looked up without case and with `_` for `-`.
 QUERY_ID = ("_id", "id", "query_id", "qid", "queryid")

@@ -3,23 +3,179 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
+from typing import Literal
+from urllib.parse import unquote
 
 from workbench.registry import register
-from workbench.sources.blocks import below_heading, markdown_units
-from workbench.sources.chunking import CHUNK_SIZE, OVERLAP, Unit, check_sizes, pack
-from workbench.sources.files import decode, existing, printable_path
-from workbench.sources.front_matter import read_front_matter
-from workbench.sources.links import Link, NoteNames, find_links, wikilink_target, without_code
-from workbench.sources.observations import Statement, find_statements
-from workbench.sources.source import Source, SourceError
-from workbench.sources.tally import NOTES_NAMED, Tally
-from workbench.sources.walk import Walk, walk
-from workbench.types import Chunk, Facets
+from workbench.sources.base import NOTES_NAMED, Source, SourceError, Tally
+from workbench.sources.chunking import (
+    CHUNK_SIZE,
+    OVERLAP,
+    Unit,
+    below_heading,
+    check_sizes,
+    markdown_units,
+    pack,
+)
+from workbench.sources.facets import read_front_matter
+from workbench.sources.files import Walk, decode, existing, printable_path, walk
+from workbench.types import Chunk, Facets, content_hash
+
+# ---- Links between notes: found outside of code, and resolved to the notes of the same fold ----
+
+# `[[target]]`, `[[target|shown]]`, and `![[target]]`, a note shown within another.
+WIKILINK = re.compile(r"\[\[([^\[\]\n]{1,1000})\]\]")
+# `[shown](target)`; the label is bounded so that a text of open brackets stays linear.
+INLINE = re.compile(r"(!?)\[(?:[^\[\]\\]|\\.|\[[^\[\]]{0,200}\]){0,500}\]\(\s*<?([^\s<>()]*(?:\([^\s<>()]*\)[^\s<>()]*)*)")
+REFERENCE = re.compile(r"^ {0,3}\[[^\[\]\n^]{1,200}\]:[ \t]*<?([^\s<>]+)", re.MULTILINE)
+INLINE_CODE = re.compile(r"(?<!`)(`{1,3})(?!`)[^`\n]+\1(?!`)")
+SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:|//")
+# Dendron names a note of another vault so; the note's name is what follows.
+VAULT_SCHEME = re.compile(r"dendron://[^/]*/")
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link at an offset of the text. `kind` is "wikilink" or "link"; `target` is the id of the note that it
+    names, else what was written."""
+
+    at: int
+    kind: str
+    target: str
+
+
+class NoteNames:
+    """The notes of a folder by what links call them: path with or without suffix, or file name alone.
+
+    Case does not matter. Where several notes have one file name, the shortest path wins, then the first by path.
+    """
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._by_name: dict[str, str] = {}
+        ordered = sorted(paths, key=lambda path: (path.count("/"), path))
+        for path in ordered:
+            for name in (path, _stem(path)):
+                self._by_name.setdefault(name.casefold(), path)
+        for path in ordered:
+            for name in (posixpath.basename(path), _stem(posixpath.basename(path))):
+                self._by_name.setdefault(name.casefold(), path)
+
+    def find(self, target: str, folder: str) -> str | None:
+        """The path of the note that a link written in `folder` names: beside it first, then from the top, then
+        by file name."""
+        name = VAULT_SCHEME.sub("", target.strip()).split("#", 1)[0].split("^", 1)[0].strip()
+        if not name:
+            return None
+        beside = posixpath.normpath(posixpath.join(folder, name)).casefold()
+        return self._by_name.get(beside) or self._by_name.get(name.strip("/").casefold())
+
+
+def _stem(path: str) -> str:
+    return posixpath.splitext(path)[0]
+
+
+def without_code(text: str, units: Sequence[Unit]) -> str:
+    """The text with fences, code blocks and code spans blanked; every offset stays what it was."""
+    parts, last = [], 0
+    for unit in units:
+        if unit.kind == "code" and not text.startswith(("|", "<"), unit.start):
+            parts += [text[last : unit.start], " " * (unit.end - unit.start)]
+            last = unit.end
+    parts.append(text[last:])
+    return INLINE_CODE.sub(lambda found: " " * len(found[0]), "".join(parts))
+
+
+def find_links(text: str, names: NoteNames, folder: str) -> Iterator[Link]:
+    """The wikilinks and relative links of a text without code, by offset; images and other schemes left out.
+
+    Of `[[a|b]]` the part that names a note is the target (some tools write the shown text first), else the left.
+    """
+    links = [_wikilink(found, names, folder) for found in WIKILINK.finditer(text)]
+    for pattern in (INLINE, REFERENCE):
+        for found in pattern.finditer(text):
+            written = unquote(found[found.re.groups])
+            image = found.re is INLINE and found[1]
+            if image or not written or "[" in written or written.startswith("#") or SCHEME.match(written):
+                continue
+            links.append(Link(found.start(), "link", _relative(written, names, folder)))
+    return iter(sorted((x for x in links if x), key=lambda link: (link.at, link.kind, link.target)))
+
+
+def wikilink_target(inner: str, names: NoteNames, folder: str) -> str:
+    """The note that the inside of `[[…]]` names, else the name as written."""
+    parts = [part.strip() for part in inner.split("|", 1)]
+    return next((found for part in parts if (found := names.find(part, folder))), parts[0])
+
+
+def _wikilink(found: re.Match[str], names: NoteNames, folder: str) -> Link | None:
+    target = wikilink_target(found[1], names, folder)
+    return Link(found.start(), "wikilink", target) if target else None
+
+
+def _relative(written: str, names: NoteNames, folder: str) -> str:
+    path = posixpath.normpath(posixpath.join(folder, written.split("#", 1)[0].split("?", 1)[0]))
+    return names.find(path, "") or path
+
+
+# ---- List items that state something of their own: observations `- [category] text #tag` an ----
+
+MARKER = r"(?:[-*+]|\d{1,9}[.)])[ \t]+"
+# A box (`[ ]`, `[x]`, `[-]`) is a task, `[text](…)`, `[text]:` and `[^1]` are links and footnotes.
+OBSERVATION = re.compile(MARKER + r"\[(?!\s*[xX\-/>!?*]?\s*\])([^\[\]()^\n]{1,60})\](?![(\[:])[ \t]+(\S.*)", re.DOTALL)
+# A type of one to five words and nothing behind the target but a remark in parentheses: a sentence that happens
+# to hold a link is no relation.
+RELATION = re.compile(
+    MARKER + r"(\w[\w'-]*(?:[ \t]+[\w'-]+){0,4}):?[ \t]+\[\[([^\[\]\n]{1,1000})\]\][ \t]*(?:\(([^()\n]*)\))?\s*"
+)
+TAG = re.compile(r"(?<![\w#&/])#([^\W\d_][\w/-]*)")
+ID_CHARS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One item. `label` is the category or the relation type; `target` is the inside of a relation's `[[…]]`;
+    `tags` are an observation's own. `id` is stable while the statement's own text is."""
+
+    kind: Literal["observation", "relation"]
+    id: str
+    label: str
+    text: str
+    trail: tuple[str, ...]
+    target: str = ""
+    tags: tuple[str, ...] = ()
+
+
+def find_statements(text: str, units: Sequence[Unit], note_id: str, title: str) -> Iterator[Statement]:
+    """The statements of a note's text without code, in order. One that stands twice has `~2`, … behind its id."""
+    seen: dict[str, int] = {}
+    for unit in units:
+        if unit.kind != "item":
+            continue
+        item = text[unit.start : unit.end].strip()
+        if found := OBSERVATION.match(item):
+            label, content = found[1].strip(), " ".join(found[2].split())
+            made = Statement("observation", f"{note_id}#observation/{content_hash(label, content)[:ID_CHARS]}", label,
+                             f"[{label}] {content}", unit.trail, tags=tuple(dict.fromkeys(TAG.findall(content))))  # fmt: skip
+        elif found := RELATION.fullmatch(item):
+            label, target = " ".join(found[1].split()), found[2].strip()
+            shown = target.split("|", 1)[0].split("#", 1)[0].strip() or target
+            remark = f" ({found[3].strip()})" if found[3] and found[3].strip() else ""
+            made = Statement("relation", f"{note_id}#relation/{content_hash(label, target)[:ID_CHARS]}", label,
+                             f"{title} {label} {shown}{remark}", unit.trail, target)  # fmt: skip
+        else:
+            continue
+        seen[made.id] = seen.get(made.id, 0) + 1
+        again = f"~{seen[made.id]}" if seen[made.id] > 1 else ""
+        yield Statement(made.kind, made.id + again, made.label, made.text, made.trail, made.target, made.tags)
+
+
+# ---- A folder of Markdown notes: front matter as facets, chunks by structure, links, observ ----
 
 SUFFIXES = (".md", ".markdown")
 # A title stands in every chunk of its note, so a hostile one must not be a megabyte.

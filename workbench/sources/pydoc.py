@@ -2,26 +2,246 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
+import inspect
 import sys
 import sysconfig
+import tokenize
+import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from importlib import metadata
+from importlib import import_module, metadata
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from workbench.errors import BadParameter
 from workbench.registry import register
+from workbench.sources.base import Source, SourceError, Tally, document_chunks
 from workbench.sources.chunking import CHUNK_SIZE, OVERLAP, check_sizes
-from workbench.sources.documents import document_chunks
-from workbench.sources.pydoc_modules import CORE, CORE_WITHOUT, EXTRA_SOURCES, IMPORTED, TWINS
-from workbench.sources.pydoc_objects import object_docs
-from workbench.sources.pydoc_syntax import Doc, clean, exported, module_files, syntax_docs
-from workbench.sources.source import Source, SourceError
-from workbench.sources.tally import Tally
 from workbench.types import Chunk, Facets
+
+# ---- Which modules of Python's standard library are read, and how: a chosen core, and what  ----
+
+# The default scope: much used modules, chosen so that all of them are about 3,000 chunks at 900 characters.
+CORE = (
+    "abc", "argparse", "ast", "asyncio", "base64", "bisect", "builtins", "collections", "concurrent",
+    "contextlib", "copy", "csv", "dataclasses", "datetime", "difflib", "enum", "fnmatch", "fractions",
+    "functools", "glob", "gzip", "hashlib", "heapq", "hmac", "html", "io", "itertools", "json", "logging",
+    "math", "operator", "os", "pathlib", "pickle", "pprint", "queue", "random", "re", "secrets", "shutil",
+    "sqlite3", "statistics", "string", "struct", "subprocess", "sys", "tempfile", "textwrap", "threading", "time",
+    "types", "typing", "urllib", "uuid", "warnings", "weakref", "zipfile", "zlib",
+)  # fmt: skip
+# What the core leaves out of them: asyncio's inner modules, and topics that repeat what others say.
+CORE_WITHOUT = {
+    "asyncio.base_events", "asyncio.base_futures", "asyncio.base_subprocess", "asyncio.base_tasks",
+    "asyncio.constants", "asyncio.format_helpers", "asyncio.log", "asyncio.mixins", "asyncio.proactor_events",
+    "asyncio.selector_events", "asyncio.sslproto", "asyncio.staggered", "asyncio.trsock", "asyncio.unix_events",
+    "asyncio.windows_events", "asyncio.windows_utils",
+    "topic.compound", "topic.debugger", "topic.specialnames", "topic.string-methods", "topic.types",
+    "topic.typesmapping", "topic.typesseq",
+}  # fmt: skip
+
+# Modules whose source stands under another name: a Python twin of a C module, or the POSIX half of `os`.
+TWINS = {"datetime": "_pydatetime", "decimal": "_pydecimal", "io": "_pyio"}
+EXTRA_SOURCES = {"os": (("os.path", "posixpath.py"),)}
+
+# C modules that do nothing when imported, by the public name under which their contents are known.
+IMPORTED = {
+    "_collections": "collections", "_contextvars": "contextvars", "_csv": "csv", "_signal": "signal",
+    "_socket": "socket", "_sqlite3": "sqlite3", "_struct": "struct", "_weakref": "weakref", "array": "array",
+    "atexit": "atexit", "binascii": "binascii", "builtins": "builtins", "cmath": "cmath", "errno": "errno",
+    "gc": "gc", "itertools": "itertools", "marshal": "marshal", "math": "math", "posix": "os", "nt": "os",
+    "select": "select", "sys": "sys", "time": "time", "unicodedata": "unicodedata", "zlib": "zlib",
+}  # fmt: skip
+
+# Folders of tests that some versions keep within a package.
+TEST_FOLDERS = {"test", "tests", "idle_test", "__pycache__"}
+
+
+# ---- Docstrings and signatures from source text: parsed, never imported ----
+
+Kind = Literal["module", "class", "function", "method", "topic"]
+# A signature longer than this is shown as `(…)`: titles are read, and asked for.
+SIGNATURE_CHARS = 120
+Scope = ast.Module | ast.ClassDef
+Defined = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+@dataclass(frozen=True, slots=True)
+class Doc:
+    """One documented thing. `name` is qualified, `title` that with the signature, `path` is relative."""
+
+    name: str
+    kind: Kind
+    title: str
+    text: str
+    module: str
+    path: str
+
+
+def module_files(folder: Path, name: str) -> list[tuple[str, Path]]:
+    """(dotted module, file) of a module or package below `folder`, by dotted name; private modules and tests are
+    left out."""
+    single = folder / f"{name}.py"
+    if single.is_file():
+        return [(name, single)]
+    found = []
+    for file in (folder / name).rglob("*.py"):
+        parts = list(file.relative_to(folder).with_suffix("").parts)
+        if parts[-1] == "__init__":
+            parts.pop()
+        if not any(part in TEST_FOLDERS or part.startswith("_") for part in parts[1:]):
+            found.append((".".join(parts), file))
+    return sorted(found, key=lambda pair: pair[0])
+
+
+def exported(folder: Path, package: str, init: Path) -> list[tuple[Path, frozenset[str] | None]]:
+    """(file, names) of what a package's `__init__` takes from private modules of its own: that is where its
+    public definitions stand. None is every public name. Raises as `syntax_docs`."""
+    found = []
+    for node in ast.walk(_parse(init)):
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        base = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+        parts = [*base, *(node.module or "").split(".")]
+        private = any(part.startswith("_") for part in parts[1:])
+        file = folder.joinpath(*parts[:-1], f"{parts[-1]}.py")
+        file = file if file.is_file() else folder.joinpath(*parts, "__init__.py")
+        if private and parts[0] == package.split(".")[0] and file.is_file():
+            names = frozenset(alias.name for alias in node.names)
+            found.append((file, None if "*" in names else names))
+    return found
+
+
+def syntax_docs(file: Path, module: str, path: str, only: frozenset[str] | None = None) -> Iterator[Doc]:
+    """The documented public module, classes, functions and methods of a file, in its order; or, of its
+    definitions, `only` these.
+
+    Raises SyntaxError, UnicodeDecodeError or ValueError for a file that this Python cannot parse.
+    """
+    tree = _parse(file)
+    if only is not None:
+        tree.body = [node for node in _definitions(tree.body) if node.name in only]
+    elif text := _text(tree):
+        yield Doc(module, "module", module, text, module, path)
+    yield from _members(tree, module, module, path)
+
+
+def _parse(file: Path) -> ast.Module:
+    with tokenize.open(file) as source, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # old escapes in string literals are not ours to report
+        return ast.parse(source.read(), filename=file.name)
+
+
+def _members(scope: Scope, name: str, module: str, path: str) -> Iterator[Doc]:
+    for node in _definitions(scope.body):
+        if node.name.startswith("_"):
+            continue
+        qualified = f"{name}.{node.name}"
+        if isinstance(node, ast.ClassDef):
+            if text := _text(node):
+                yield Doc(qualified, "class", qualified + _class_signature(node), text, module, path)
+            yield from _members(node, qualified, module, path)
+        elif text := _text(node):
+            kind: Kind = "method" if isinstance(scope, ast.ClassDef) else "function"
+            title = qualified + _parsed_signature(node, bound=kind == "method")
+            yield Doc(qualified, kind, title, text, module, path)
+
+
+def _definitions(body: list[ast.stmt]) -> Iterator[Defined]:
+    """Definitions of a body, those under `if` and `try` too, in order."""
+    for node in body:
+        if isinstance(node, Defined):
+            yield node
+        elif isinstance(node, ast.If | ast.Try):
+            for part in (node.body, getattr(node, "handlers", []), node.orelse, getattr(node, "finalbody", [])):
+                inner = [s for h in part for s in h.body] if part and isinstance(part[0], ast.ExceptHandler) else part
+                yield from _definitions(inner)
+
+
+def _text(node: Scope | Defined) -> str:
+    return (ast.get_docstring(node) or "").strip()
+
+
+def _class_signature(node: ast.ClassDef) -> str:
+    made = (d for name in ("__init__", "__new__") for d in _definitions(node.body) if d.name == name)
+    init = next(made, None)
+    return _parsed_signature(init, bound=True) if isinstance(init, ast.FunctionDef) else ""
+
+
+def _parsed_signature(node: ast.FunctionDef | ast.AsyncFunctionDef, *, bound: bool) -> str:
+    marks = {ast.unparse(mark).rpartition(".")[2] for mark in node.decorator_list}
+    if marks & {"property", "cached_property", "setter"}:
+        return ""
+    args = node.args
+    if bound and "staticmethod" not in marks:
+        first = args.posonlyargs or args.args
+        args = ast.arguments(
+            posonlyargs=args.posonlyargs[1:], args=args.args if args.posonlyargs else args.args[1:],
+            vararg=args.vararg, kwonlyargs=args.kwonlyargs, kw_defaults=args.kw_defaults, kwarg=args.kwarg,
+            defaults=args.defaults[-(len(args.posonlyargs) + len(args.args) - 1) :] if first else args.defaults,
+        )  # fmt: skip
+    return short_signature(f"({ast.unparse(args)})")
+
+
+def short_signature(signature: str) -> str:
+    """The signature on one line, or `(…)` where it is long or names an address in memory."""
+    signature = " ".join(signature.split())
+    return "(…)" if len(signature) > SIGNATURE_CHARS or " at 0x" in signature else signature
+
+
+def clean(text: str | None) -> str:
+    """A docstring with its indentation taken out."""
+    return inspect.cleandoc(text or "").strip()
+
+
+# ---- Docstrings of modules written in C, from a list that is safe to import ----
+
+def object_docs(imported: str, public: str) -> Iterator[Doc]:
+    """The documented public contents of a C module under its public name, by name; builtins go by their bare
+    name, and an alias (`IOError` of `OSError`) is left out. What a program put there itself (a hook, a kernel's
+    `display`) is not the library's: a hook's original is read. Raises ImportError."""
+    module = import_module(imported)
+    if imported == public and (text := clean(module.__doc__)):
+        yield Doc(public, "module", public, text, public, public)
+    for name, value in sorted(vars(module).items()):
+        value = vars(module).get(f"__{name}__", value)
+        if name.startswith("_") or getattr(value, "__name__", name) != name:
+            continue
+        qualified = name if module is builtins else f"{public}.{name}"
+        if inspect.isclass(value):
+            yield from _class_docs(value, qualified, public)
+        elif inspect.isbuiltin(value) and (text := clean(value.__doc__)):
+            yield Doc(qualified, "function", qualified + _signature(value), text, public, public)
+
+
+def _class_docs(value: type, name: str, public: str) -> Iterator[Doc]:
+    if text := clean(value.__doc__):
+        yield Doc(name, "class", name + _signature(value), text, public, public)
+    for member, inner in sorted(vars(value).items()):
+        documented = callable(inner) or inspect.isdatadescriptor(inner) or isinstance(inner, classmethod | staticmethod)
+        text = clean(getattr(inner, "__doc__", None)) if documented and not member.startswith("_") else ""
+        if text:
+            title = f"{name}.{member}" + _signature(getattr(value, member), bound=True)
+            yield Doc(f"{name}.{member}", "method", title, text, public, public)
+
+
+def _signature(value: Any, *, bound: bool = False) -> str:
+    try:
+        found = inspect.signature(value)
+    except (ValueError, TypeError, AttributeError):  # the last from select.epoll in Python 3.13
+        return ""
+    parameters = list(found.parameters.values())
+    if bound and parameters and parameters[0].name == "self":
+        found = found.replace(parameters=parameters[1:])
+    return short_signature(str(found))
+
+
+# ---- The documentation of Python's standard library: a real collection that every machine h ----
 
 SCOPES = ("core", "all")
 TOPICS = "topics"

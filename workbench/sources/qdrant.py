@@ -13,11 +13,10 @@ from urllib.parse import unquote
 from workbench.errors import BadParameter
 from workbench.registry import register
 from workbench.remote import API_KEY_VARIABLE, NoAnswer, check_address, connect, shown_url
+from workbench.sources.base import Embed, Source, SourceError, Tally
 from workbench.sources.facets import facets_of
 from workbench.sources.files import missing_columns
-from workbench.sources.mapping import FACET_ROLES, Columns, parse_columns, text_value
-from workbench.sources.source import Embed, Source, SourceError
-from workbench.sources.tally import Tally
+from workbench.sources.table import FACET_ROLES, Columns, parse_columns, text_value
 from workbench.types import SOURCE_TYPES, Chunk, PointId, point_order
 
 if TYPE_CHECKING:

@@ -11,21 +11,16 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from workbench.errors import BadParameter
 from workbench.registry import Entry, entries, lookup, make
-from workbench.sources.beir import corpus_of
+from workbench.sources.base import Source, SourceError
 from workbench.sources.classic import IR_DATASETS, sgml_files
-from workbench.sources.gitbugs import PAIRS
+from workbench.sources.files import FORMATS, format_of, walk
+from workbench.sources.judged_sets import PAIRS, corpus_of, is_qmsum, is_squad
 from workbench.sources.markdown import SUFFIXES
 from workbench.sources.pydoc import pydoc
 from workbench.sources.qdrant import is_address
-from workbench.sources.qmsum import is_qmsum
 from workbench.sources.replica.readers import notes_replica, replica
 from workbench.sources.replica.spec import is_notes_spec
-from workbench.sources.rows import FORMATS, format_of
-from workbench.sources.sgml import first_tag
-from workbench.sources.smart import is_smart
-from workbench.sources.source import Source, SourceError
-from workbench.sources.squad import is_squad
-from workbench.sources.walk import walk
+from workbench.sources.trec_smart import first_tag, is_smart
 
 TRUE, FALSE = ("true", "yes", "1", "on"), ("false", "no", "0", "off")
 

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.errors import WorkbenchError
+from workbench.sources.base import JudgedQuery, Qrel
+from workbench.stores.vectors.models import Model
 from workbench.text import Tokenizer
-from workbench.types import as_plain
+from workbench.types import as_plain, content_hash
+
+if TYPE_CHECKING:
+    import numpy as np
+
+# ---- What a complete collection says of itself: one JSON file, written last, read before an ----
 
 MANIFEST = "manifest.json"
 FORMAT = 2  # of the stores' layout: another number is another layout, and the collection is loaded again
@@ -90,3 +98,43 @@ def write_whole(path: Path, text: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     os.replace(partial, path)
+
+
+# ---- What two loads have in common where their hashes are equal: the content, or all that a ----
+
+_ROWS = 4096
+
+
+def content_of(
+    digest: str, queries: Sequence[JudgedQuery], qrels: Sequence[Qrel], tokenizer: Tokenizer, model: Model, vectors: str,
+    also: Model | None,
+) -> str:  # fmt: skip
+    """The content's hash: of the chunks' digest and their vectors' origin (and the
+    digest of those that the source handed over), the judgements, tokenizer and models."""
+    second = [also.key] if also else []
+    return content_hash(digest, as_plain(queries), as_plain(qrels), tokenizer.name, model.key, vectors, *second)
+
+
+def load_key_of(
+    content: str, kind: str, location: str, settings: Mapping[str, Any], model: Model, engine: Mapping[str, Any],
+    also: Model | None,
+) -> str:  # fmt: skip
+    """The hash of all that a load depends on; `settings` as JSON gives them back."""
+    second = [also.recorded] if also else []
+    return content_hash(FORMAT, content, kind, location, settings, model.recorded, engine, *second)
+
+
+def digest_of_file(path: Path) -> str:
+    """The digest of a staged (n, dim) array."""
+    from workbench.stores.vectors.checks import read_vectors
+
+    rows = read_vectors(path)
+    return digest_of_vectors(rows[start : start + _ROWS] for start in range(0, len(rows), _ROWS))
+
+
+def digest_of_vectors(batches: Iterable[np.ndarray]) -> str:
+    """SHA-256 over float32 rows, however they are cut into batches."""
+    found = hashlib.sha256()
+    for batch in batches:
+        found.update(batch.astype("<f4").tobytes())
+    return found.hexdigest()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from workbench.sources.source import Source, SourceError
+from workbench.sources.base import Source, SourceError
 from workbench.text import Tokenizer, well_formed
 from workbench.types import SOURCE_TYPES, Chunk, PointId, point_order
 

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 from helpers.notes_world import FakeEmbedder, World, notes
 
-from workbench.retrieval.notes.duck import DuckNotes
+from workbench.retrieval.notes.duckdb import DuckNotes
 from workbench.retrieval.notes.search import Notes
-from workbench.retrieval.notes.sqlite import SqliteNotes
-from workbench.retrieval.notes.sqlite_build import build_sqlite
+from workbench.retrieval.notes.sqlite import SqliteNotes, build_sqlite
 from workbench.retrieval.search import Collection
 from workbench.types import Chunk
 

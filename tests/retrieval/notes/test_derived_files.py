@@ -6,15 +6,12 @@ import pytest
 from helpers.notes_world import FakeEmbedder, World
 
 from workbench.errors import BadParameter
-from workbench.retrieval.notes.budget import Budget
-from workbench.retrieval.notes.derive import build_layout, cut_catalog
-from workbench.retrieval.notes.duck import DuckNotes
-from workbench.retrieval.notes.layouts import LAYOUTS, NARROW_FACETS, ONE_TABLE, Layout
-from workbench.retrieval.notes.old import OldNotes
-from workbench.retrieval.notes.old_constants import OldSettings
-from workbench.retrieval.notes.old_store import build_old
+from workbench.retrieval.notes.duckdb import LAYOUTS, NARROW_FACETS, ONE_TABLE, DuckNotes, Layout
+from workbench.retrieval.notes.files_made import build_layout, build_old, cut_catalog
+from workbench.retrieval.notes.legacy import OldNotes, OldSettings
+from workbench.retrieval.notes.model import Budget
 from workbench.retrieval.notes.search import Notes, Plan
-from workbench.stores.catalog_errors import CatalogMissing
+from workbench.stores.catalog.errors import CatalogMissing
 from workbench.types import Query
 
 PLAN = Plan(budget=Budget(page_rows=200))

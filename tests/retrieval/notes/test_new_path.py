@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from workbench.errors import BadParameter
 from workbench.retrieval.fusions import max_min, rrf, verbatim_first
-from workbench.retrieval.notes.budget import K_CAP, Budget
-from workbench.retrieval.notes.request import Floors
-from workbench.retrieval.notes.rerank import RerankFailed
-from workbench.retrieval.notes.search import Notes, Plan
+from workbench.retrieval.notes.model import K_CAP, Budget, Floors
+from workbench.retrieval.notes.search import Notes, Plan, RerankFailed
 from workbench.types import Chunk, Facets, Query
 
 WIDE = Budget(page_rows=200)

@@ -9,13 +9,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.errors import BadParameter
-from workbench.retrieval.notes.budget import Budget
-from workbench.retrieval.notes.duck import DuckNotes
-from workbench.retrieval.notes.old import OldNotes
-from workbench.retrieval.notes.old_constants import EVERY_SWITCH, OLD, STOPGAP, Exit, OldSettings, Switches
-from workbench.retrieval.notes.old_store import build_old
+from workbench.retrieval.notes.duckdb import DuckNotes
+from workbench.retrieval.notes.files_made import build_old
+from workbench.retrieval.notes.legacy import (
+    EVERY_SWITCH,
+    OLD,
+    STOPGAP,
+    Exit,
+    OldNotes,
+    OldSettings,
+    Reading,
+    Switches,
+    candidate_window,
+)
+from workbench.retrieval.notes.model import Budget
 from workbench.retrieval.notes.search import Notes, Plan
-from workbench.retrieval.notes.window import Reading, candidate_window
 from workbench.types import Chunk, Facets, Query
 
 OPEN = OldSettings(min_similarity=0.0, lexical="chunks")

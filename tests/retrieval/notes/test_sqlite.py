@@ -9,14 +9,11 @@ import pytest
 from helpers.notes_world import FakeEmbedder, World, notes
 
 from workbench.errors import BadParameter, NotAvailable
-from workbench.retrieval.notes import sqlite_open
-from workbench.retrieval.notes.budget import Budget
-from workbench.retrieval.notes.request import Ask
+from workbench.retrieval.notes import sqlite as sqlite_open
+from workbench.retrieval.notes.model import Ask, Budget
 from workbench.retrieval.notes.search import Notes, Plan
-from workbench.retrieval.notes.sqlite import SqliteNotes
-from workbench.retrieval.notes.sqlite_build import build_sqlite
-from workbench.retrieval.notes.sqlite_filters import pushed, where
-from workbench.stores.catalog import Catalog
+from workbench.retrieval.notes.sqlite import SqliteNotes, build_sqlite, pushed, where
+from workbench.stores.catalog.catalog import Catalog
 from workbench.types import Chunk, Facets, Query
 
 FACETS = [

@@ -11,19 +11,21 @@ from hypothesis import strategies as st
 
 from workbench.errors import BadParameter
 from workbench.retrieval.frozen import freeze
-from workbench.retrieval.knobs import knobs, with_knobs
-from workbench.retrieval.notes.beside import old_schema, sqlite_file
-from workbench.retrieval.notes.by_note import NoteFusion
-from workbench.retrieval.notes.new_variant import NotesVariant
-from workbench.retrieval.notes.old import OldNotes
-from workbench.retrieval.notes.old_constants import EVERY_SWITCH, OLD, OldSettings
-from workbench.retrieval.notes.old_variant import OldNotesVariant
+from workbench.retrieval.notes.files_made import old_schema, sqlite_file
+from workbench.retrieval.notes.legacy import EVERY_SWITCH, OLD, OldNotes, OldSettings
 from workbench.retrieval.notes.search import Notes
 from workbench.retrieval.notes.sqlite import SqliteNotes
-from workbench.retrieval.notes.told import NotTheSame
-from workbench.retrieval.priors import at_time
-from workbench.retrieval.spec import parse
-from workbench.retrieval.variant import NotComposed, Variant, known, variant
+from workbench.retrieval.notes.variants import NoteFusion, NotesVariant, NotTheSame, OldNotesVariant
+from workbench.retrieval.variant import (
+    NotComposed,
+    Variant,
+    at_time,
+    knobs,
+    known,
+    parse,
+    variant,
+    with_knobs,
+)
 from workbench.types import Query
 
 NEW = ("notes_max_min", "notes_rrf")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.matching.formats.openai_chat import tool_of
-from workbench.matching.formats.wire import (
+from workbench.matching.formats.wire import (  # fmt: skip
     Event,
     Format,
     NotUnderstood,
@@ -20,7 +20,7 @@ from workbench.matching.formats.wire import (
     renamed,
     rest,
     text_of,
-)  # fmt: skip
+)
 from workbench.matching.request import Answer, Part, RecordedRequest, canonical_json
 
 NAME = "anthropic"

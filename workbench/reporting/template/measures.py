@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.analysis.known_items import chunks_of, titles
-from workbench.analysis.run import Run
+from workbench.analysis.evaluate.known_items import chunks_of, titles
+from workbench.analysis.ledger.run import Run
 from workbench.analysis.runs import run_variants
-from workbench.analysis.verdict import Measured, returns
+from workbench.analysis.ledger.verdict import Measured, returns
 from workbench.retrieval.search import Collection
-from workbench.stores.home import collections
+from workbench.stores.collections import collections
 
 PAGE = 8
 MADE = "pydoc"
@@ -22,7 +22,7 @@ def subject(run: Run) -> Collection:
     """The run's collection, opened once; pydoc is loaded first where this machine does not have it yet."""
     name = run.params["collection"]
     if name == MADE and name not in [c.name for c in collections() if c.manifest]:
-        from workbench.stores.loader import load
+        from workbench.stores.load import load
 
         load(MADE, name=name)
     return run.open(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from workbench.analysis.run import Run
+from workbench.analysis.ledger.run import Run
 
 
 def tell(run: Run) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from workbench.analysis.record import load_record
+from workbench.analysis.ledger.record import load_record
 from workbench.reporting.launcher import launch
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workbench.analysis.counterfactual import Counterfactual, counterfactuals
-from workbench.analysis.evidence import Evidence, evidence_of
-from workbench.analysis.explain import Explanation, explain
-from workbench.analysis.rank_compare import RankComparison, compare_results
+from workbench.analysis.evaluate.rankings import RankComparison, compare_results
+from workbench.analysis.explain.counterfactual import Counterfactual, counterfactuals
+from workbench.analysis.explain.evidence import Evidence, evidence_of
+from workbench.analysis.explain.explain import Explanation, explain
 from workbench.reporting.widgets.session import Session
 from workbench.retrieval.frozen import BeyondFrozen, Frozen, freeze
 from workbench.retrieval.search import Collection, open_collection
-from workbench.stores.filter_reasons import refuse_hopeless
+from workbench.stores.hints import refuse_hopeless
 from workbench.types import Chunk, PointId, Result
 
 BELOW = 4

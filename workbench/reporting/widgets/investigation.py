@@ -10,22 +10,23 @@ from typing import Any
 import ipywidgets as w
 import traitlets
 
-from workbench.analysis.counterfactual import Counterfactual
-from workbench.analysis.explain import Explanation
-from workbench.analysis.targets import resolve
-from workbench.errors import WorkbenchError
+from workbench.analysis.explain.counterfactual import Counterfactual
+from workbench.analysis.explain.explain import Explanation
+from workbench.analysis.explain.targets import resolve
+from workbench.errors import BadParameter, WorkbenchError
 from workbench.reporting import words
-from workbench.reporting.widgets import panels, pictures
+from workbench.reporting.widgets import drawings as pictures
+from workbench.reporting.widgets import panels
 from workbench.reporting.widgets.bench import Bench, View
-from workbench.reporting.widgets.controls import control, grouped
-from workbench.reporting.widgets.form import Form
-from workbench.reporting.widgets.live import Live
+from workbench.reporting.widgets.form import Form, control, grouped
+from workbench.reporting.widgets.live import Live, Shown
 from workbench.reporting.widgets.markup import TITLE_CHARACTERS, shown
+from workbench.reporting.widgets.panels import still_html, table_html
 from workbench.reporting.widgets.session import Session, filters_of
-from workbench.reporting.widgets.shown import Shown
-from workbench.reporting.widgets.still import still_html
-from workbench.reporting.widgets.table import table_html
+from workbench.retrieval.search import Collection
 from workbench.types import PointId
+
+# ---- The investigation: ask, turn knobs, click a row to explain it, pin a document and watc ----
 
 TRAIL = 12
 """Ranks of the pinned document that are remembered for display."""
@@ -94,8 +95,6 @@ class Investigation(Shown):
 
         Raises BadParameter where neither is there, and for a query within filters, which an incident has not.
         """
-        from workbench.reporting.widgets.incident import write_incident
-
         return write_incident(self.bench.collection, self.session, self.selected, Path(path))
 
     # -- what follows ------------------------------------------------------------------------------------------
@@ -282,3 +281,23 @@ def investigate(collection: str = "pydoc", query: str = "", **fields: Any) -> In
     if made.session.pinned is not None:
         made.explain(made.session.pinned)
     return made
+
+
+# ---- A session written down as an incident file, from which a replica that shows the same r ----
+
+def write_incident(collection: Collection, session: Session, selected: PointId | None, path: Path) -> Path:
+    """Capture the session's query and its pinned document, else the selected one.
+
+    Raises BadParameter where there is neither, and for a query within filters, which an incident has not.
+    """
+    from workbench.analysis.capture.capture import capture
+    from workbench.analysis.capture.capture import write_incident as written
+    from workbench.analysis.capture.live import Loaded
+
+    target = session.pinned if session.pinned is not None else selected
+    if target is None:
+        raise BadParameter("an incident is about a document", do="Pin one, or click a row")
+    if session.filters:
+        raise BadParameter("an incident has no filters", do="Search without them, then write it")
+    written(path, capture(Loaded(collection), session.query, target, limit=session.first))
+    return path.absolute()

@@ -8,16 +8,25 @@ from typing import Any
 
 from markupsafe import Markup
 
-from workbench.analysis.counterfactual import Counterfactual
-from workbench.analysis.explain import Explanation
+from workbench.analysis.explain.counterfactual import Counterfactual
+from workbench.analysis.explain.explain import Explanation
 from workbench.reporting import words
-from workbench.reporting.widgets import pictures
-from workbench.reporting.widgets.bench import View
+from workbench.reporting.widgets import drawings as pictures
+from workbench.reporting.widgets.bench import Bench, RowView, View
 from workbench.reporting.widgets.drawings import curve
-from workbench.reporting.widgets.markup import TITLE_CHARACTERS, marked, shown
+from workbench.reporting.widgets.live import LOOK
+from workbench.reporting.widgets.markup import (
+    META_CHARACTERS,
+    TITLE_CHARACTERS,
+    colours,
+    marked,
+    shown,
+    snippet,
+)
 from workbench.reporting.widgets.session import Session
-from workbench.reporting.widgets.snippets import snippet
 from workbench.types import Chunk, PointId
+
+# ---- What stands below the table as HTML: the explanation with its counterfactuals, the com ----
 
 SENTENCE, TEXT_SHOWN, MOVES_SHOWN = 2_000, 1_200, 12
 _FIELDS = {"other": "beside", "first": "rows"}
@@ -134,3 +143,118 @@ def _rank(rank: int | None) -> str:
 
 def _p(sentence: str) -> Markup:
     return Markup("<p>{}</p>").format(shown(sentence, SENTENCE)) if sentence else Markup("")
+
+
+# ---- The ranked table as HTML: per-list ranks, contribution bars, evidence, and what change ----
+
+_ROW = Markup(
+    '<tr class="{css}" data-row="{key}" tabindex="0" aria-selected="{selected}">'
+    '<td class="rank"><b>{rank}</b>{moved}</td><td class="doc"><div class="title">{title}</div>'
+    '<div class="snippet">{snippet}</div><div class="meta">{meta} {pin}</div></td>{ranks}'
+    '<td class="score"><div class="bar">{bar}</div><span>{score}</span></td></tr>'
+)  # fmt: skip
+
+
+def table_html(view: View, selected: str = "", *, alive: bool = False) -> Markup:
+    """The first page, a line where it ends, the rows at its door, and the pinned document wherever it stands.
+
+    `alive` adds what only a running kernel answers: the pin buttons.
+    """
+    colour = colours(view.lists)
+    head = Markup("").join(
+        Markup('<th class="list"><i style="background:{}"></i>{}</th>').format(colour[n], shown(n, 20)) for n in view.lists
+    )
+    top = max((r.score or 0.0 for r in view.rows), default=0.0)
+    width = len(view.lists) + 3
+    body: list[Markup] = []
+    for row in view.rows:
+        if row.rank == view.session.first + 1:
+            body.append(_line(f"The first {view.session.first} end here", width))
+        body.append(_row(row, view, colour, top, selected, alive))
+    if view.pinned and view.pinned.key not in {r.key for r in view.rows}:
+        body.append(_line("The pinned document", width))
+        body.append(_row(view.pinned, view, colour, top, selected, alive))
+    if not view.rows:
+        body.append(_line("Nothing was found", width))
+    return Markup('<table class="ranking"><thead><tr><th>rank</th><th>document</th>{}<th>score</th></tr></thead><tbody>{}</tbody></table>').format(
+        head, Markup("").join(body)
+    )  # fmt: skip
+
+
+def moved_html(rank: int | None, was: int | None, known: bool) -> Markup:
+    """How a row moved since the look before: up, down, new, gone, or nothing."""
+    if not known or rank == was:
+        return Markup("")
+    if was is None:
+        return Markup('<span class="up">new</span>')
+    if rank is None:
+        return Markup('<span class="down">was {}</span>').format(was)
+    sign, css = ("▲", "up") if rank < was else ("▼", "down")
+    return Markup('<span class="{}" title="was {}">{}{}</span>').format(css, was, sign, abs(rank - was))
+
+
+def bar_html(contributions: Mapping[str, float], colour: Mapping[str, str], top: float) -> Markup:
+    """A row's score as its lists' shares, as wide as the score is of the best."""
+    out = Markup("")
+    for name, part in contributions.items():
+        share = 100 * part / top if top > 0 else 0.0
+        if share > 0:
+            out += Markup('<i style="width:{:.2f}%;background:{}" title="{} adds {:.6g}"></i>').format(
+                share, colour.get(name, "#8a93a3"), shown(name, 20), part
+            )
+    return out
+
+
+def _row(row: RowView, view: View, colour: Mapping[str, str], top: float, selected: str, alive: bool) -> Markup:
+    is_pinned = view.pinned is not None and row.key == view.pinned.key
+    css = " ".join(["row", *["pinned"] * is_pinned, *["below"] * (row.rank is None or row.rank > view.session.first)])
+    chunk, facets = row.chunk, row.chunk.facets
+    meta = " · ".join(str(m) for m in (chunk.entity_id, facets.project, f"point {chunk.id}") if m)
+    pin = Markup('<button type="button" data-pin="{}">{}</button>').format("" if is_pinned else row.key, "unpin" if is_pinned else "pin")
+    ranks = Markup("").join(
+        Markup('<td class="list" style="--c:{}">{}</td>').format(colour[n], row.ranks.get(n, Markup('<span class="none">–</span>')))
+        for n in view.lists
+    )
+    return _ROW.format(
+        css=css, key=row.key, selected="true" if row.key == selected else "false", rank="–" if row.rank is None else f"{row.rank:,}",
+        moved=moved_html(row.rank, row.was, view.before is not None), title=shown(chunk.title or chunk.entity_id, TITLE_CHARACTERS),
+        snippet=marked(snippet(chunk.text, row.evidence)), meta=shown(meta, META_CHARACTERS * 2), pin=pin if alive else "",
+        ranks=ranks, bar=bar_html(row.contributions, colour, top), score="" if row.score is None else f"{row.score:.5g}",
+    )  # fmt: skip
+
+
+def _line(text: str, width: int) -> Markup:
+    return Markup('<tr class="line"><td colspan="{}">{}</td></tr>').format(width, text)
+
+
+# ---- An investigation as a page shows it without a kernel: the same tables and drawings, an ----
+
+# Where the living widget stands in the same output, its still picture is not shown twice.
+_HIDDEN = ".jp-OutputArea:has(.wb-live) .jp-OutputArea-child:has(.wb-still) { display: none; }"
+
+
+def still_html(
+    bench: Bench, view: View, target: PointId | None = None, told: Explanation | None = None,
+    answers: tuple[Counterfactual, ...] = (),
+) -> str:  # fmt: skip
+    """One block of HTML with its own style: what was asked, the table, the drawings, and the explanation of the target
+    where one was chosen."""
+    parts = [_asked(view), table_html(view, str(target) if target is not None else "")]
+    if told is not None and target is not None:
+        rival = view.result.fused.ids[told.rank - 2] if told.rank and told.rank > 1 else None
+        names = bench.titles([target, *([rival] if rival is not None else []), *(m.id for c in answers for m in c.moves)])
+        parts += [explanation_html(view, told, bench.chunk(target), names.get(rival, "")), counterfactuals_html(answers, names)]
+    parts += [Markup("<h4>Ranks in each list</h4>"), pictures.fusion_ranks(view, target), Markup("<h4>What was read</h4>"), pictures.caps(view, target, told)]
+    if view.comparison is not None:
+        names = bench.titles([r.id for r in view.comparison.rows])
+        parts += [Markup("<h4>Beside {}</h4>").format(shown(view.comparison.right, 60)), comparison_html(view, names, target)]
+    style = Markup("<style>{}{}</style>").format(Markup(LOOK), Markup(_HIDDEN))
+    return str(Markup('{}<div class="wb wb-still">{}</div>').format(style, Markup("").join(parts)))
+
+
+def _asked(view: View) -> Markup:
+    s = view.session
+    turned = ", ".join(f"{words.knob_label(n)} {words.value_text(v)}" for n, v in s.knobs.items())
+    filters = ", ".join(f"{n} = {v}" for n, v in s.filters.items())
+    said = [f"variant {s.variant}", *([turned] if turned else []), *([filters] if filters else []), *([s.mode] if s.mode != "hybrid" else [])]
+    return Markup('<p class="lead">“{}” in {}</p><p class="status">{}</p>').format(shown(s.query, 200), shown(s.collection, 64), shown("; ".join(said), 400))

@@ -9,9 +9,8 @@ from typing import Any
 
 from workbench.errors import BadParameter
 from workbench.retrieval.frozen import DEPTH
-from workbench.retrieval.knobs import STRUCTURE, Knob, knobs, with_knobs
 from workbench.retrieval.search import DEFAULT_VARIANT
-from workbench.retrieval.variant import Variant, composed
+from workbench.retrieval.variant import STRUCTURE, Knob, Variant, composed, knobs, with_knobs
 from workbench.types import Mode, PointId, Query
 
 FIRST = 8
@@ -85,7 +84,7 @@ class Session:
             f"investigate({', '.join([first, *given])})",
             "",
             "# The same ranking without a widget:",
-            *(["from workbench.retrieval.knobs import with_knobs"] if self.knobs else []),
+            *(["from workbench.retrieval.variant import with_knobs"] if self.knobs else []),
             "from workbench.retrieval.search import open_collection",
             "",
             f"with open_collection({self.collection!r}) as collection:",

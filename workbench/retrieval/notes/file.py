@@ -8,9 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.stores.catalog_errors import CatalogMissing, named_errors
-from workbench.stores.catalog_open import NO_EXTENSIONS, READER_MEMORY, attach_sql
-from workbench.stores.parsed import Parsed
+from workbench.stores.catalog.errors import CatalogMissing, named_errors
+from workbench.stores.catalog.file import NO_EXTENSIONS, READER_MEMORY, Parsed, attach_sql
 
 if TYPE_CHECKING:
     import pyarrow as pa

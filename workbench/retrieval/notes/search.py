@@ -2,34 +2,71 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from workbench.errors import BadParameter
+from workbench.errors import BadParameter, WorkbenchError
 from workbench.registry import Stage
 from workbench.retrieval.fusions import max_min
-from workbench.retrieval.notes.budget import EXCERPT_CHUNKS, LABEL_CHARS, Budget
-from workbench.retrieval.notes.request import (
+from workbench.retrieval.notes.model import (
+    EXCERPT_CHUNKS,
+    LABEL_CHARS,
     RETURNS,
     TIE_RULE,
     Ask,
+    Budget,
     Engine,
     Floors,
     Key,
     Leg,
+    NoteHit,
+    NotesResult,
+    NotesSpan,
     Ranked,
     Returns,
 )
-from workbench.retrieval.notes.rerank import Scorer, reranked
-from workbench.retrieval.notes.result import NoteHit, NotesResult, NotesSpan
 from workbench.trace import Trace, payload_bytes
 from workbench.types import SOURCE_TYPES, PointId, Query, Ranking, content_hash
 
 if TYPE_CHECKING:
     from workbench.retrieval.search import Collection
-    from workbench.stores.embedding import Embedder
+    from workbench.stores.vectors.embedder import Embedder
+
+# ---- Reranking of a fixed prefix by bounded text: the same rows on every page, so that page ----
+
+class RerankFailed(WorkbenchError):
+    """The reranker gave no score, too many, or one that is no number; nothing is served in its place."""
+
+
+class Scorer(Protocol):
+    """A cross-encoder: one score a text, in their order."""
+
+    def scores(self, query: str, texts: Sequence[str]) -> list[float]: ...
+
+
+def reranked(query: str, prefix: Sequence[Ranked], texts: Sequence[str], scorer: Scorer) -> list[tuple[Ranked, float]]:
+    """The prefix by score descending, then type, then id. Raises RerankFailed; never falls back."""
+    if len(texts) != len(prefix):
+        raise RerankFailed(f"{len(texts)} texts came back for {len(prefix)} rows")
+    try:
+        scores = [float(s) for s in scorer.scores(query, texts)]
+    except WorkbenchError:
+        raise
+    except Exception as error:  # onnxruntime and tokenizers raise their own kinds
+        raise RerankFailed(f"the reranker failed: {error}") from error
+    if len(scores) != len(texts):
+        raise RerankFailed(f"the reranker gave {len(scores)} scores for {len(texts)} texts")
+    for score, row in zip(scores, prefix, strict=True):
+        if not math.isfinite(score):
+            raise RerankFailed(f"the reranker scored {row.type} {row.id!r} as {score}")
+    rows = zip(prefix, scores, strict=True)
+    return sorted(rows, key=lambda pair: (-pair[1], pair[0].type, pair[0].id))
+
+
+# ---- The rebuilt notes search: rank by id inside the engine, fetch text only for the page t ----
 
 DEFAULT_TYPES = ("entity",)
 """Without a `source_type` in its filters a search returns notes (notes search rebuild, 6)."""
@@ -69,7 +106,7 @@ class Notes:
     @classmethod
     def of(cls, collection: Collection) -> Notes:
         """A loaded collection's own catalog, by a connection of this search's own."""
-        from workbench.retrieval.notes.duck import DuckNotes
+        from workbench.retrieval.notes.duckdb import DuckNotes
 
         return cls(DuckNotes.open(Path(collection.stores.catalog.path)), collection.stores.embedder)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.registry import register
+from workbench.sources.base import Embed, JudgedQuery, Qrel, Source
 from workbench.sources.replica.spec import (
     Incident,
     SpecError,
@@ -18,7 +19,6 @@ from workbench.sources.replica.spec import (
     scaled,
 )
 from workbench.sources.replica.wording import SUBJECTS, fields, substitute
-from workbench.sources.source import Embed, JudgedQuery, Qrel, Source
 from workbench.types import Chunk
 
 if TYPE_CHECKING:

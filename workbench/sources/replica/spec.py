@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field
 
-from workbench.sources.source import SourceError
+from workbench.sources.base import SourceError
 from workbench.text import DEFAULT
 from workbench.validation import checked, read_toml
 

@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from workbench.sources.base import Embed
 from workbench.sources.replica.incident import Layout
 from workbench.sources.replica.notes_layout import NotesLayout
 from workbench.sources.replica.render import is_whole, note_text, text_of
 from workbench.sources.replica.spec import SpecError
 from workbench.sources.replica.wording import KINDS
-from workbench.sources.source import Embed
 from workbench.types import Query
 
 # ---- The arithmetic of composed vectors: a weight a direction, a sum brought to unit length ----

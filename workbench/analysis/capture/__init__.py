@@ -1,0 +1,1 @@
+"""Incidents written from live collections, and how true a replica is."""

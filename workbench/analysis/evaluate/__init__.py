@@ -1,0 +1,1 @@
+"""Judged queries, metrics, comparisons, tuning and judging."""

@@ -1,0 +1,1 @@
+"""Decision records: claims, runs, verdicts, and figures of a text held to them."""

@@ -1,0 +1,1 @@
+"""Report pages: one HTML file each, which opens without network."""

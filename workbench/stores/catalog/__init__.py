@@ -1,0 +1,1 @@
+"""The DuckDB catalog: chunks, postings, facets and vectors."""

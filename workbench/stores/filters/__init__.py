@@ -1,0 +1,1 @@
+"""What a filter value means, and filters as SQL and as Qdrant conditions."""

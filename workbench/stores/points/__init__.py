@@ -1,0 +1,1 @@
+"""The vector engines: embedded Qdrant, and a Qdrant server or cluster."""
