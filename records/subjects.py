@@ -39,9 +39,15 @@ class Incident:
         """Search with one of the incident's queries by id, or any other."""
         chosen = query if isinstance(query, Query) else self.queries.get(query) or Query(query)
         if fields:
-            chosen = Query(fields.pop("text", chosen.text), **{
-                "filters": dict(chosen.filters), "limit": chosen.limit, "mode": chosen.mode, **fields,
-            })  # fmt: skip
+            chosen = Query(
+                fields.pop("text", chosen.text),
+                **{
+                    "filters": dict(chosen.filters),
+                    "limit": chosen.limit,
+                    "mode": chosen.mode,
+                    **fields,
+                },
+            )
         return self.collection.search(chosen, variant, with_chunks=False)
 
     @property
@@ -73,7 +79,13 @@ def loaded(run: Run, name: str, spec: str, **options: Any) -> Collection:
     return run.once(("collection", name), load_and_open)
 
 
-def incident(run: Run, file: str = "adr-0172", size: int | None = None, seed: int | None = None, **options: Any) -> Incident:
+def incident(
+    run: Run,
+    file: str = "adr-0172",
+    size: int | None = None,
+    seed: int | None = None,
+    **options: Any,
+) -> Incident:
     """The replica of an incident file (its name, or a path), at full size or at the run's small one."""
     from workbench.sources.replica.spec import read_incident
 
@@ -81,8 +93,14 @@ def incident(run: Run, file: str = "adr-0172", size: int | None = None, seed: in
     spec = read_incident(path)
     if size is None and file == "adr-0172":
         size = SIZES[size_of(run)]
-    name = "-".join([path.stem, *([str(size)] if size else []), *([f"seed{seed}"] if seed is not None else []),
-                     *(f"{k}-{v}" for k, v in options.items())])  # fmt: skip
+    name = "-".join(
+        [
+            path.stem,
+            *([str(size)] if size else []),
+            *([f"seed{seed}"] if seed is not None else []),
+            *(f"{k}-{v}" for k, v in options.items()),
+        ]
+    )
     given = {"size": size, "seed": seed, **options}
     collection = loaded(run, name, str(path), **{k: v for k, v in given.items() if v is not None})
     ids = collection.stores.catalog.entity(spec.target.entity)
@@ -120,7 +138,9 @@ def judged(run: Run, name: str) -> Collection | str:
         return folder
     sample = SAMPLES.get(size_of(run), {}).get(name)
     options = {"documents": sample} if sample else {}
-    return loaded(run, "-".join(map(str, [name, *options.values()])), JUDGED[name](folder), **options)
+    return loaded(
+        run, "-".join(map(str, [name, *options.values()])), JUDGED[name](folder), **options
+    )
 
 
 def titles_of(run: Run) -> dict[str, Collection | str]:

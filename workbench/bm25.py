@@ -14,7 +14,9 @@ def idf(n: int, df: int) -> float:
     return log(1 + (n - df + 0.5) / (df + 0.5))
 
 
-def term_weight(n: int, df: int, tf: int, relative_length: float, k1: float = K1, b: float = B) -> float:
+def term_weight(
+    n: int, df: int, tf: int, relative_length: float, k1: float = K1, b: float = B
+) -> float:
     """What one term adds to a chunk's score; `relative_length` is its length over the average length."""
     return idf(n, df) * tf * (k1 + 1) / (tf + k1 * (1 - b + b * relative_length))
 

@@ -33,27 +33,54 @@ COUNT = (1, 2**31 - 1)
 COSINE = (-1, 1)
 
 RANGES: dict[str, tuple[float, float]] = {
-    **dict.fromkeys(("cap", "limit", "semantic_limit", "candidate_limit", "row_budget", "page_rows"), COUNT),
+    **dict.fromkeys(
+        ("cap", "limit", "semantic_limit", "candidate_limit", "row_budget", "page_rows"), COUNT
+    ),
     **dict.fromkeys(("floor", "floor_unsupported", "floor_alone", "min_similarity"), COSINE),
-    **dict.fromkeys(("k", "bonus", "weight", "title_weight", "recency", "project", "pinned", "dated", "half_life", "k1"), (0, INFINITE)),
-    "b": (0, 1), "counted": (0, COUNT[1]),
-}  # fmt: skip
+    **dict.fromkeys(
+        (
+            "k",
+            "bonus",
+            "weight",
+            "title_weight",
+            "recency",
+            "project",
+            "pinned",
+            "dated",
+            "half_life",
+            "k1",
+        ),
+        (0, INFINITE),
+    ),
+    "b": (0, 1),
+    "counted": (0, COUNT[1]),
+}
 """The range of our own stages' numbers, by the parameter's name, both ends included."""
 
 
-def checked(function: Callable[..., Any], params: Mapping[str, Any], free: tuple[str, ...] = ()) -> dict[str, Any]:
+def checked(
+    function: Callable[..., Any], params: Mapping[str, Any], free: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """The parameters as their function declares them; 2.0 for a whole number is 2. Those in `free` have no range.
     Raises BadParameter."""
     hints = _hints(function)
     ours = function.__module__.startswith("workbench.")
-    return {n: _value(n, hints.get(n, Any), v, RANGES.get(n) if ours and n not in free else None) for n, v in params.items()}
+    return {
+        n: _value(n, hints.get(n, Any), v, RANGES.get(n) if ours and n not in free else None)
+        for n, v in params.items()
+    }
 
 
-def number(name: str, value: Any, low: float = -INFINITE, high: float = INFINITE, *, whole: bool = False) -> Any:
+def number(
+    name: str, value: Any, low: float = -INFINITE, high: float = INFINITE, *, whole: bool = False
+) -> Any:
     """The number, where it is one within `low` to `high`. Raises BadParameter that says the range."""
     real = isinstance(value, Real) and not isinstance(value, bool)
     if not real or not low <= value <= high or abs(value) == INFINITE:
-        raise BadParameter(f"{name} cannot be {value!r}", do=f"Use a {'whole ' if whole else ''}number{_within(low, high)}")
+        raise BadParameter(
+            f"{name} cannot be {value!r}",
+            do=f"Use a {'whole ' if whole else ''}number{_within(low, high)}",
+        )
     if whole and value != int(value):
         raise BadParameter(f"{name} is a whole number, not {value!r}")
     return int(value) if whole else value
@@ -102,7 +129,11 @@ def _is(hint: Any, value: Any) -> bool:
         pairs = value.items() if isinstance(value, Mapping) else value
         if not isinstance(value, Mapping | tuple | list):
             return False
-        return all(_is(parts[0], v) for v in pairs) if parts[1:] == (...,) else len(value) == len(parts) and all(map(_is, parts, value))
+        return (
+            all(_is(parts[0], v) for v in pairs)
+            if parts[1:] == (...,)
+            else len(value) == len(parts) and all(map(_is, parts, value))
+        )
     if origin in (int, float):
         return isinstance(value, Real) and not isinstance(value, bool) and abs(value) < INFINITE
     return not inspect.isclass(origin) or isinstance(value, origin)
@@ -113,7 +144,9 @@ def _said(hint: Any) -> str:
         return " or ".join(map(str, get_args(hint)))
     if (get_origin(hint) or hint) is tuple:
         return "text (a number in quotation marks), or a tuple of Python"
-    return {bool: "true or false", str: "text (a number in quotation marks)"}.get(hint, f"a {hint.__name__} of Python")
+    return {bool: "true or false", str: "text (a number in quotation marks)"}.get(
+        hint, f"a {hint.__name__} of Python"
+    )
 
 
 # ---- One registration for everything that is chosen by name: policies, channels, fusions, v ----
@@ -125,11 +158,19 @@ _REGISTRY: dict[str, dict[str, Entry]] = {}
 # The rooms whose import registers each kind; loaded only when a name is looked up or listed.
 _ROOMS = {
     "policy": ("workbench.retrieval.policies",),
-    "channel": ("workbench.retrieval.channels", "workbench.retrieval.custom", "workbench.retrieval.variants"),
+    "channel": (
+        "workbench.retrieval.channels",
+        "workbench.retrieval.custom",
+        "workbench.retrieval.variants",
+    ),
     "derived": ("workbench.retrieval.derived",),
     "prior": ("workbench.retrieval.variant",),
     "fusion": ("workbench.retrieval.fusions",),
-    "variant": ("workbench.retrieval.variants", "workbench.retrieval.variant", "workbench.retrieval.notes.variants"),
+    "variant": (
+        "workbench.retrieval.variants",
+        "workbench.retrieval.variant",
+        "workbench.retrieval.notes.variants",
+    ),
     READER: ("workbench.sources.readers",),
     "tier": ("workbench.matching.tiers",),
 }
@@ -196,7 +237,9 @@ def make(kind: str, name: str, params: dict[str, Any]) -> Stage:
             known = ", ".join(entry.parameters) or "none"
             raise BadParameter(f"{kind} {name!r} has no parameter {given!r}", do=f"It has: {known}")
     if kind != READER:  # its room reads them from text
-        params = checked(entry.function, params, free=("floor",))  # counterfactuals try floors past any cosine
+        params = checked(
+            entry.function, params, free=("floor",)
+        )  # counterfactuals try floors past any cosine
     bound = []
     for key, declared in entry.parameters.items():
         value = params.get(key, declared.default)
@@ -213,13 +256,17 @@ def _frozen(value: Any) -> Any:
     return tuple(sorted(value.items())) if isinstance(value, dict) else value
 
 
-def register(kind: str, name: str | None = None, **traits: Any) -> Callable[[Callable[..., Any]], Callable[..., Stage]]:
+def register(
+    kind: str, name: str | None = None, **traits: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Stage]]:
     """Register a function under its own name (or `name`), with what it can do, and return its factory of stages."""
 
     def wrap(function: Callable[..., Any]) -> Callable[..., Stage]:
         entry = Entry(kind, name or function.__name__, function, traits)
         if entry.name in _REGISTRY.setdefault(kind, {}):
-            raise BadParameter(f"{kind} {entry.name!r} is registered already", do="Choose another name")
+            raise BadParameter(
+                f"{kind} {entry.name!r} is registered already", do="Choose another name"
+            )
         _REGISTRY[kind][entry.name] = entry
 
         def factory(**params: Any) -> Stage:
@@ -254,5 +301,7 @@ def lookup(kind: str, name: str) -> Entry:
     """The entry of that name. Raises BadParameter that lists the known names."""
     found = entries(kind)
     if name not in found:
-        raise BadParameter(f"unknown {kind} {name!r}", do=f"Known: {', '.join(sorted(found)) or 'none'}")
+        raise BadParameter(
+            f"unknown {kind} {name!r}", do=f"Known: {', '.join(sorted(found)) or 'none'}"
+        )
     return found[name]

@@ -43,7 +43,9 @@ def check_address(url: str) -> str:
 def credentials(url: str) -> str:
     """The names of the variables that hold what the server asks for."""
     _, key, user = _parts(url)
-    return " and ".join(f"${name}" for name in (user, key or (not user and API_KEY_VARIABLE)) if name)
+    return " and ".join(
+        f"${name}" for name in (user, key or (not user and API_KEY_VARIABLE)) if name
+    )
 
 
 def connect(url: str, api_key: str | None, timeout: int) -> Any:
@@ -56,13 +58,19 @@ def connect(url: str, api_key: str | None, timeout: int) -> Any:
         headers["Authorization"] = "Basic " + base64.b64encode(_secret(user).encode()).decode()
     key = api_key or (_secret(key) if key else os.environ.get(API_KEY_VARIABLE) or None)
     if key and not re.fullmatch(r"[!-~]+", key):
-        raise BadParameter("the API key holds characters that no header can carry", where=shown_url(url))
+        raise BadParameter(
+            "the API key holds characters that no header can carry", where=shown_url(url)
+        )
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Api key is used with an insecure connection")
             # The check of versions runs in a thread that only prints; a server that cannot do something says so itself.
             client = QdrantClient(
-                url=server, api_key=key, timeout=timeout, check_compatibility=False, headers=headers or None
+                url=server,
+                api_key=key,
+                timeout=timeout,
+                check_compatibility=False,
+                headers=headers or None,
             )
     except (ValueError, TypeError):
         raise BadParameter("it is no URL of a server", where=shown_url(url)) from None
@@ -113,7 +121,9 @@ def _parts(url: str) -> tuple[str, str, str]:
             raise ValueError
         parts = urlsplit(url)
         port, host = parts.port, parts.hostname
-        query = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
+        query = dict(
+            parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
+        )
     except ValueError:
         raise BadParameter("it is no URL of a server", where=shown_url(str(url))) from None
     if parts.scheme not in ("http", "https") or not host or port == 0:
@@ -121,14 +131,18 @@ def _parts(url: str) -> tuple[str, str, str]:
     key, user = query.pop("api_key", ""), parts.netloc.rpartition("@")[0]
     if any(v and not _VARIABLE.fullmatch(v) for v in (key, user)) or query or parts.fragment:
         raise BadParameter(
-            "a server's URL holds a password or a key", where=shown_url(url),
+            "a server's URL holds a password or a key",
+            where=shown_url(url),
             do=f"Set ${API_KEY_VARIABLE}, or name the variable that holds it: ?api_key=$NAME, or http://$NAME@host for user:password",
-        )  # fmt: skip
+        )
     return shown_url(url), key[1:], user[1:]
 
 
 def _secret(variable: str) -> str:
     found = os.environ.get(variable)
     if not found:
-        raise BadParameter(f"the environment variable {variable} is not set", do="It holds the server's credentials")
+        raise BadParameter(
+            f"the environment variable {variable} is not set",
+            do="It holds the server's credentials",
+        )
     return found

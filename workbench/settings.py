@@ -44,7 +44,9 @@ def home() -> Path:
     if named:
         chosen = Path(named).expanduser().absolute()
         if chosen.is_file():
-            raise BadParameter("the home is a file", where=str(chosen), do=f"Name a directory by {HOME_VARIABLE}")
+            raise BadParameter(
+                "the home is a file", where=str(chosen), do=f"Name a directory by {HOME_VARIABLE}"
+            )
         return chosen
     here = Path.cwd()
     for directory in (here, *here.parents):
@@ -62,7 +64,9 @@ def project_root() -> Path:
         if (found := project_above(start)) is not None:
             return found
     raise BadParameter(
-        f"no {RECORDS}/*/{RECORD_FILE} here or above", where=str(Path.cwd()), do="Run it inside the repository"
+        f"no {RECORDS}/*/{RECORD_FILE} here or above",
+        where=str(Path.cwd()),
+        do="Run it inside the repository",
     )
 
 
@@ -81,9 +85,14 @@ def settings() -> Settings:
     declared = {f.name: type(f.default) for f in fields(Settings)}
     for name, value in chosen.items():
         if name not in declared:
-            raise BadParameter(f"unknown setting {name!r}", where=str(path), do=f"Known: {', '.join(declared)}")
+            raise BadParameter(
+                f"unknown setting {name!r}", where=str(path), do=f"Known: {', '.join(declared)}"
+            )
         if type(value) is not declared[name]:
-            raise BadParameter(f"setting {name!r} must be {declared[name].__name__}, not {value!r}", where=str(path))
+            raise BadParameter(
+                f"setting {name!r} must be {declared[name].__name__}, not {value!r}",
+                where=str(path),
+            )
     for name, kind in declared.items():
         variable = f"WORKBENCH_{name.upper()}"
         if variable in os.environ:
@@ -102,7 +111,15 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _boolean(variable: str, text: str) -> bool:
-    words = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False, "": False}
+    words = {
+        "1": True,
+        "true": True,
+        "yes": True,
+        "0": False,
+        "false": False,
+        "no": False,
+        "": False,
+    }
     if text.strip().lower() not in words:
         raise BadParameter(f"{variable} must be true or false, not {text!r}")
     return words[text.strip().lower()]

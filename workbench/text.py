@@ -24,12 +24,28 @@ STOP_LISTS: dict[str, frozenset[str]] = {"lucene-en-33": LUCENE_ENGLISH_33, "non
 
 # Letters that Unicode does not decompose but that readers type without their mark.
 _UNDECOMPOSED = str.maketrans(
-    {"ł": "l", "đ": "d", "ð": "d", "ø": "o", "ß": "ss", "æ": "ae", "œ": "oe", "þ": "th", "ħ": "h",
-     "ı": "i", "ŧ": "t", "ŋ": "n", "ĸ": "k", "ƒ": "f"}
-)  # fmt: skip
+    {
+        "ł": "l",
+        "đ": "d",
+        "ð": "d",
+        "ø": "o",
+        "ß": "ss",
+        "æ": "ae",
+        "œ": "oe",
+        "þ": "th",
+        "ħ": "h",
+        "ı": "i",
+        "ŧ": "t",
+        "ŋ": "n",
+        "ĸ": "k",
+        "ƒ": "f",
+    }
+)
 
 # ASCII text is lowered and split by one table, 2.7 times as fast as the pattern: all but letters and digits is blank.
-_ASCII_WORDS = bytes(ord(chr(c).lower()) if c < 128 and chr(c).isalnum() else ord(" ") for c in range(256))
+_ASCII_WORDS = bytes(
+    ord(chr(c).lower()) if c < 128 and chr(c).isalnum() else ord(" ") for c in range(256)
+)
 _WORD = regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}\p{M}]*")
 # Only the marks that Latin, Greek and Cyrillic wear are dropped; in Indic scripts a mark is a vowel.
 _DROPPED_MARK = regex.compile(r"[\u0300-\u036f]")
@@ -42,7 +58,9 @@ def fold(word: str) -> str:
     if word.isascii():
         return word
     decomposed = unicodedata.normalize("NFKD", word.translate(_UNDECOMPOSED))
-    return unicodedata.normalize("NFC", _DROPPED_MARK.sub("", decomposed).casefold().translate(_UNDECOMPOSED))
+    return unicodedata.normalize(
+        "NFC", _DROPPED_MARK.sub("", decomposed).casefold().translate(_UNDECOMPOSED)
+    )
 
 
 @cache
@@ -159,5 +177,8 @@ def visible(text: str) -> str:
 
 
 def _shown(char: str) -> bool:
-    return char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co") or char in "\u200d\ufe0f"
-
+    return (
+        char in "\n\t"
+        or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co")
+        or char in "\u200d\ufe0f"
+    )

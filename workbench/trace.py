@@ -36,8 +36,17 @@ class Trace:
             yield opened
         finally:
             self.spans.append(
-                Span(stage, call, engine, time.perf_counter() - start, opened.rows, opened.bytes,
-                     opened.limit, opened.dropped, opened.note)  # fmt: skip
+                Span(
+                    stage,
+                    call,
+                    engine,
+                    time.perf_counter() - start,
+                    opened.rows,
+                    opened.bytes,
+                    opened.limit,
+                    opened.dropped,
+                    opened.note,
+                )
             )
 
     def note(self, stage: str, note: str, **facts: Any) -> None:

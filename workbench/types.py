@@ -93,11 +93,20 @@ class Query:
             raise BadParameter(f"unknown mode {self.mode!r}", do=f"Use one of {', '.join(MODES)}")
         for name, value, least in (("limit", self.limit, 1), ("offset", self.offset, 0)):
             if not isinstance(value, int) or isinstance(value, bool):
-                raise BadParameter(f"a query's {name} must be an integer, not {type(value).__name__}")
+                raise BadParameter(
+                    f"a query's {name} must be an integer, not {type(value).__name__}"
+                )
             if not least <= value <= LARGEST:
-                raise BadParameter(f"limit and offset must be at least 1 and 0 and at most {LARGEST}; {name} is {value}")
-        if not isinstance(self.filters, Mapping) or not all(isinstance(name, str) for name in self.filters):
-            raise BadParameter("a query's filters must be a mapping of names to values", do="Write {'project': 'a'}")
+                raise BadParameter(
+                    f"limit and offset must be at least 1 and 0 and at most {LARGEST}; {name} is {value}"
+                )
+        if not isinstance(self.filters, Mapping) or not all(
+            isinstance(name, str) for name in self.filters
+        ):
+            raise BadParameter(
+                "a query's filters must be a mapping of names to values",
+                do="Write {'project': 'a'}",
+            )
         object.__setattr__(self, "filters", MappingProxyType(dict(self.filters)))
 
     @property

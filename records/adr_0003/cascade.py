@@ -34,11 +34,12 @@ def order_and_log(run: Run) -> Measured:
     """C01: one call that each tier is the first to answer, in the record's order; tier and score of each in the log."""
     recorded = plain("Tell Ada at 2026-11-11T09:58:01Z that the ferry to Oslo is late")
     asked = {
-        "exact": recorded, "normalised": plain("Tell Ada at 2027-01-01T00:00:00Z that  the ferry to Oslo is late"),
+        "exact": recorded,
+        "normalised": plain("Tell Ada at 2027-01-01T00:00:00Z that  the ferry to Oslo is late"),
         "alias": plain("Tell Ada that the ferry to Oslo will be late"),
         "lexical": plain("Tell Ada at 2027-01-01T00:00:00Z, that the ferry to Oslo is late!"),
         "embedding": plain("Let Ada know the Oslo ferry is delayed"),
-    }  # fmt: skip
+    }
     settings = replace(ADR_0003, embeddings=True, embedding_serve=0.5)
     with filled({"late": recorded}, settings, encoder=encoder(run)) as library:
         approve(library, _queued(library, asked["alias"]))
@@ -51,13 +52,25 @@ def order_and_log(run: Run) -> Measured:
         missed = [row for row in read_log(library.db) if row.outcome == "miss"]
         logged = {(row.tier, row.score) for row in read_log(library.db) if row.outcome == "served"}
     told = all((o.tier, o.score) in logged for o in outcomes.values())
-    before = all([s.tier for s in o.steps] == order[: order.index(o.tier) + 1] for o in outcomes.values())
+    before = all(
+        [s.tier for s in o.steps] == order[: order.index(o.tier) + 1] for o in outcomes.values()
+    )
     return Measured(
-        {"order": order, "answered_by": [o.tier for o in outcomes.values()], "tier_and_score_logged": told, "miss_logged": bool(missed),
-         "every_tier_before_was_asked_and_says_why": before and all(s.why for o in outcomes.values() for s in o.steps)},
-        CASES, "Embedding was let serve at 0.5 here, so that it too answers a call; its default is off.",
-        data=[{"asked": r.last_text(), "tier": o.tier, "score": o.score} for r, o in zip(asked.values(), outcomes.values(), strict=True)],
-    )  # fmt: skip
+        {
+            "order": order,
+            "answered_by": [o.tier for o in outcomes.values()],
+            "tier_and_score_logged": told,
+            "miss_logged": bool(missed),
+            "every_tier_before_was_asked_and_says_why": before
+            and all(s.why for o in outcomes.values() for s in o.steps),
+        },
+        CASES,
+        "Embedding was let serve at 0.5 here, so that it too answers a call; its default is off.",
+        data=[
+            {"asked": r.last_text(), "tier": o.tier, "score": o.score}
+            for r, o in zip(asked.values(), outcomes.values(), strict=True)
+        ],
+    )
 
 
 def _queued(library: Library, request: RecordedRequest) -> int:
@@ -101,19 +114,27 @@ def dice_and_thresholds(run: Run) -> Measured:
         ):
             outcome = ask(library, plain(other))
             fates = [
-                "served" if found.served else "to review" for found in (outcome, ask(gated, plain(other)))
+                "served" if found.served else "to review"
+                for found in (outcome, ask(gated, plain(other)))
             ]
             found[other] = f"{outcome.score}: {fates[0]}; with gates {fates[1]}"
     made = MatchingSettings()
     return Measured(
-        {"lowest": min(scores), "highest": max(scores), "serve": made.serve, "review": made.review,
-         "symmetric": symmetric, "of_two_empty_lists": dice_multiset([], []),
-         "counts_repeats": dice_multiset(["very", "very", "good"], ["very", "good"]) < 1, "turned": found},
+        {
+            "lowest": min(scores),
+            "highest": max(scores),
+            "serve": made.serve,
+            "review": made.review,
+            "symmetric": symmetric,
+            "of_two_empty_lists": dice_multiset([], []),
+            "counts_repeats": dice_multiset(["very", "very", "good"], ["very", "good"]) < 1,
+            "turned": found,
+        },
         f"{len(scores):,} random pairs of word lists, and {len(TURNED)} turned questions",
         "A finding: word order and marks are not seen. “man bites dog” scores 1.0 against “dog bites man” and is served at "
         "the strictest threshold there is; so are a turned comparison and another operator. With the gates same_order and "
         "same_marks, this workbench's default, all three go to review. Read as a multiset: repeats count",
-    )  # fmt: skip
+    )
 
 
 @returns(
@@ -134,14 +155,21 @@ def one_word_of_35(run: Run) -> Measured:
 
     lengths = range(1, 101)
     return Measured(
-        {"one_word_added_to_35": round(added(35), 4), "tolerated_at_0.97": added(35) >= SERVE_FOR_A_DAY,
-         "added_from": next(n for n in lengths if added(n) >= SERVE_FOR_A_DAY),
-         "changed_from": next(n for n in lengths if changed(n) >= SERVE_FOR_A_DAY),
-         "tolerated_at_1": any(added(n) >= 1 or changed(n) >= 1 for n in lengths)},
+        {
+            "one_word_added_to_35": round(added(35), 4),
+            "tolerated_at_0.97": added(35) >= SERVE_FOR_A_DAY,
+            "added_from": next(n for n in lengths if added(n) >= SERVE_FOR_A_DAY),
+            "changed_from": next(n for n in lengths if changed(n) >= SERVE_FOR_A_DAY),
+            "tolerated_at_1": any(added(n) >= 1 or changed(n) >= 1 for n in lengths),
+        },
         "arithmetic: 2n/(2n+1) and 1 - 1/n, by the matcher's own function",
         "True and not tight: one word more is tolerated from 17 words on. 35 words is where one changed word is (from 34 on).",
-        data=[{"words": n, "one word": kind, "Dice": f(n)} for kind, f in (("added", added), ("changed", changed)) for n in lengths],
-    )  # fmt: skip
+        data=[
+            {"words": n, "one word": kind, "Dice": f(n)}
+            for kind, f in (("added", added), ("changed", changed))
+            for n in lengths
+        ],
+    )
 
 
 RECORDED = "What is the weather in Oslo today"
@@ -164,11 +192,15 @@ def same_shape(run: Run) -> Measured:
     near = replace(base, messages=plain(ASKED).messages)
     turn = near.messages[0]
     broken = {
-        "none": near, "tools": replace(near, tools=()), "params": replace(near, params={"model": "other"}),
+        "none": near,
+        "tools": replace(near, tools=()),
+        "params": replace(near, params={"model": "other"}),
         "roles": replace(near, messages=(Message("assistant", turn.parts),)),
-        "attachments": replace(near, messages=(Message("user", (*turn.parts, Part("media", "sha256:a", "image/png"))),)),
+        "attachments": replace(
+            near, messages=(Message("user", (*turn.parts, Part("media", "sha256:a", "image/png"))),)
+        ),
         "a parameter that is not included": replace(near, params={"model": "m", "temperature": 1}),
-    }  # fmt: skip
+    }
     found = {}
     for name, request in broken.items():
         with filled({"recorded": base}) as library:
@@ -189,10 +221,11 @@ def same_shape(run: Run) -> Measured:
             "served" if ask(library, plain("and in Oslo")).served else "miss"
         )
     return Measured(
-        found, CASES,
+        found,
+        CASES,
         "tail_n is how many last messages are compared, all by default; the system text always is. Two conditions more than "
         "the record has, since no word shows them: attachments (pictures, files, what the provider keeps), and structure.",
-    )  # fmt: skip
+    )
 
 
 @returns(
@@ -206,7 +239,9 @@ def same_speakers(run: Run) -> Measured:
     made = [c for c in generated(run).recorded if len(c.request.system) > 500]
     longer = {c.instance: _continued(c.request) for c in made}
     asked = {
-        c.instance: c for c in generate(seed=run.seed + 1, instances=1).asked if len(c.request.system) > 500
+        c.instance: c
+        for c in generate(seed=run.seed + 1, instances=1).asked
+        if len(c.request.system) > 500
     }
     with_rule = without = pairs = 0
     with filled(longer) as library:
@@ -218,11 +253,15 @@ def same_speakers(run: Run) -> Measured:
             without += near
             with_rule += len(ask(library, call.request).candidates)
     return Measured(
-        {"candidates_with_the_rule": with_rule, "pairs_over_the_review_floor_without": without, "of_pairs": pairs,
-         "share_without": round(without / pairs, 3)},
+        {
+            "candidates_with_the_rule": with_rule,
+            "pairs_over_the_review_floor_without": without,
+            "of_pairs": pairs,
+            "share_without": round(without / pairs, 3),
+        },
         f"{len(asked)} short prompts against {len(longer)} longer conversations under the same system text of 300 words",
         "Without the rule nearly every conversation of the project would be proposed for every short prompt.",
-    )  # fmt: skip
+    )
 
 
 def _continued(request: RecordedRequest) -> RecordedRequest:
@@ -256,13 +295,20 @@ def scan_and_fts5(run: Run) -> Measured:
     best = sum(a[3] == b[3] for a, b in both) / len(both)
     found = _around_the_limit(run)
     return Measured(
-        {**found, "served_alike": round(sum(a[:2] == b[:2] for a, b in both) / len(both), 4), "best_score_alike": round(best, 4)},
+        {
+            **found,
+            "served_alike": round(sum(a[:2] == b[:2] for a, b in both) / len(both), 4),
+            "best_score_alike": round(best, 4),
+        },
         f"{where_generated(run)}; and {SCAN_LIMIT + 1:,} entries",
         "The scan ranks by the deciding overlap itself, so its best is the best there is; FTS5's ten by BM25 can miss it.",
-    )  # fmt: skip
+    )
 
 
-LAST_TWO = ("Paint a zeppelin over the harbour at dawn", "Compose a lullaby for an old lighthouse keeper")
+LAST_TWO = (
+    "Paint a zeppelin over the harbour at dawn",
+    "Compose a lullaby for an old lighthouse keeper",
+)
 
 
 def _around_the_limit(run: Run) -> dict[str, Any]:

@@ -9,9 +9,12 @@ from workbench.reporting.charts.ranks import WIDE, _alt, _frame
 from workbench.reporting.theme import CATEGORIES, MUTED, SEQUENCE
 
 OUTCOME_COLOURS = {
-    "served right": "#1f7a63", "served wrong": "#c1432c", "same request, other answer": "#96690a", "review": "#6aa3cc",
+    "served right": "#1f7a63",
+    "served wrong": "#c1432c",
+    "same request, other answer": "#96690a",
+    "review": "#6aa3cc",
     "missed": "#c9ced6",
-}  # fmt: skip
+}
 """What is good, what must not be, what no matcher can help, what waits, what is lost: the same in every chart."""
 
 DICE = CATEGORIES[1]
@@ -31,8 +34,9 @@ def _long(
     """One row an outcome: the keys, `outcome`, `calls`, and `order` for stacking."""
     return [
         {**{k: r[k] for k in keys}, "outcome": o, "calls": r[o], "order": i}
-        for r in rows for i, o in enumerate(outcomes)
-    ]  # fmt: skip
+        for r in rows
+        for i, o in enumerate(outcomes)
+    ]
 
 
 def outcomes_by_kind(rows: Rows) -> Any:
@@ -65,7 +69,9 @@ def outcomes_by_recordings(rows: Rows) -> Any:
     alt = _alt()
     names = [r["recordings"] for r in rows]
     long = [
-        {**r, "share": r["calls"] / max(1, n["calls"])} for n in rows for r in _long([n], ("recordings",))
+        {**r, "share": r["calls"] / max(1, n["calls"])}
+        for n in rows
+        for r in _long([n], ("recordings",))
     ]
     return (
         alt.Chart(_frame(long))
@@ -93,10 +99,18 @@ def served_by_threshold(rows: Rows) -> Any:
     """
     alt = _alt()
     gates = list(dict.fromkeys(r["gates"] for r in rows))
-    lines = [{**r, "share": r["calls"] / n["calls"]} for n in rows
-             for r in _long([n], ("threshold", "gates"), ("served right", "served wrong"))]  # fmt: skip
+    lines = [
+        {**r, "share": r["calls"] / n["calls"]}
+        for n in rows
+        for r in _long([n], ("threshold", "gates"), ("served right", "served wrong"))
+    ]
     band = [
-        {"threshold": r["threshold"], "gates": r["gates"], "low": r["wrong low"], "high": r["wrong high"]}
+        {
+            "threshold": r["threshold"],
+            "gates": r["gates"],
+            "low": r["wrong low"],
+            "high": r["wrong high"],
+        }
         for r in rows
     ]
     x = alt.X("threshold:Q", title="serve threshold", scale=alt.Scale(zero=False))
@@ -105,28 +119,52 @@ def served_by_threshold(rows: Rows) -> Any:
         area = alt.Chart(_frame([b for b in band if b["gates"] == gate])).mark_area(
             color=OUTCOME_COLOURS["served wrong"], fillOpacity=0.2
         )
-        line = alt.Chart(_frame([r for r in lines if r["gates"] == gate])).mark_line(point={"size": 26})
-        panels.append((
-            area.encode(x=x, y=alt.Y("low:Q", title="share of the calls"), y2="high:Q")
-            + line.encode(x=x, y=alt.Y("share:Q", axis=alt.Axis(format="%")), color=alt.Color("outcome:N", scale=_outcome_scale("served right", "served wrong"), title=None),
-                          tooltip=["outcome", "threshold", "calls", alt.Tooltip("share", format=".2%")])
-        ).properties(width=(WIDE - 120) // len(gates), height=220, title=gate))  # fmt: skip
+        line = alt.Chart(_frame([r for r in lines if r["gates"] == gate])).mark_line(
+            point={"size": 26}
+        )
+        panels.append(
+            (
+                area.encode(x=x, y=alt.Y("low:Q", title="share of the calls"), y2="high:Q")
+                + line.encode(
+                    x=x,
+                    y=alt.Y("share:Q", axis=alt.Axis(format="%")),
+                    color=alt.Color(
+                        "outcome:N",
+                        scale=_outcome_scale("served right", "served wrong"),
+                        title=None,
+                    ),
+                    tooltip=["outcome", "threshold", "calls", alt.Tooltip("share", format=".2%")],
+                )
+            ).properties(width=(WIDE - 120) // len(gates), height=220, title=gate)
+        )
     return alt.hconcat(*panels).resolve_scale(y="shared")
 
 
 def review_by_threshold(rows: Rows) -> Any:
     """The reviewer's load against the review threshold: calls that wait, and those where a right entry is among them."""
     alt = _alt()
-    long = [{"threshold": r["threshold"], "what": what, "calls": r[key]}
-            for r in rows for what, key in (("calls that wait for review", "review"), ("of these with a right entry", "useful reviews"))]  # fmt: skip
+    long = [
+        {"threshold": r["threshold"], "what": what, "calls": r[key]}
+        for r in rows
+        for what, key in (
+            ("calls that wait for review", "review"),
+            ("of these with a right entry", "useful reviews"),
+        )
+    ]
     here = alt.Chart(_frame([{"x": 0.6, "label": "the record's 0.6"}])).encode(x="x:Q")
     rule = here.mark_rule(strokeDash=[4, 3], color=MUTED) + here.mark_text(
         align="left", dx=6, y=10, color=MUTED
     ).encode(text="label:N")
-    line = alt.Chart(_frame(long)).mark_line(point={"size": 30}).encode(
-        x=alt.X("threshold:Q", title="review threshold", scale=alt.Scale(zero=False)),
-        y=alt.Y("calls:Q", title="calls"), color=alt.Color("what:N", title=None, sort=None), tooltip=["what", "threshold", "calls"],
-    )  # fmt: skip
+    line = (
+        alt.Chart(_frame(long))
+        .mark_line(point={"size": 30})
+        .encode(
+            x=alt.X("threshold:Q", title="review threshold", scale=alt.Scale(zero=False)),
+            y=alt.Y("calls:Q", title="calls"),
+            color=alt.Color("what:N", title=None, sort=None),
+            tooltip=["what", "threshold", "calls"],
+        )
+    )
     return (rule + line).properties(width=WIDE, height=260)
 
 
@@ -144,18 +182,37 @@ def clean_cuts(rows: Rows, most: float) -> Any:
     alt = _alt()
     likenesses = list(dict.fromkeys(r["likeness"] for r in rows))
     gates = list(dict.fromkeys(r["gates"] for r in rows))
-    cells = [{"likeness": r["likeness"], "gates": r["gates"], "served": r["served right"],
-              "shown": "none" if r["clean threshold"] is None else f"{r['served right']} from {r['clean threshold']:.3g}",
-              "share": clean_share(r), "wrong at most": r["wrong at most"]} for r in rows]  # fmt: skip
+    cells = [
+        {
+            "likeness": r["likeness"],
+            "gates": r["gates"],
+            "served": r["served right"],
+            "shown": "none"
+            if r["clean threshold"] is None
+            else f"{r['served right']} from {r['clean threshold']:.3g}",
+            "share": clean_share(r),
+            "wrong at most": r["wrong at most"],
+        }
+        for r in rows
+    ]
     base = alt.Chart(_frame(cells)).encode(
         x=alt.X("gates:N", sort=gates, title=None, axis=alt.Axis(labelAngle=0, orient="top")),
         y=alt.Y("likeness:N", sort=likenesses, title=None),
     )
     fill = base.mark_rect(cornerRadius=3).encode(
         color=alt.Color(
-            "share:Q", scale=alt.Scale(type="sqrt", domain=[0, most or 1], range=SEQUENCE[:3:2]), legend=None
+            "share:Q",
+            scale=alt.Scale(type="sqrt", domain=[0, most or 1], range=SEQUENCE[:3:2]),
+            legend=None,
         ),
-        tooltip=["likeness", "gates", "served", alt.Tooltip("share", format=".2%"), "shown", alt.Tooltip("wrong at most", format=".2%")],
+        tooltip=[
+            "likeness",
+            "gates",
+            "served",
+            alt.Tooltip("share", format=".2%"),
+            "shown",
+            alt.Tooltip("wrong at most", format=".2%"),
+        ],
     )
     return (fill + base.mark_text().encode(text="shown:N")).properties(
         width=alt.Step(118), height=alt.Step(32)
@@ -172,7 +229,9 @@ def score_by_size(rows: Rows) -> Any:
         tooltip=["entries", "BM25", "Dice"],
     )
     dice = alt.Chart(frame).encode(x="entries:Q", y="Dice:Q")
-    last = alt.Chart(_frame([{**rows[-1], "told": f"Dice {rows[-1]['Dice']:.3g}"}])).encode(x="entries:Q", y="Dice:Q")
+    last = alt.Chart(_frame([{**rows[-1], "told": f"Dice {rows[-1]['Dice']:.3g}"}])).encode(
+        x="entries:Q", y="Dice:Q"
+    )
     return (
         base.mark_line()
         + dice.mark_line(strokeDash=[4, 3], color=DICE)
@@ -186,15 +245,28 @@ def word_tolerance(rows: Rows) -> Any:
     """Dice against the prompt's length with one word added or changed, and the two serve thresholds. Rows: words, one word, Dice."""
     alt = _alt()
     scale = alt.Scale(domain=[0.75, 1.01], zero=False)
-    served = [{"Dice": 0.97, "label": "serve at 0.97", "dy": 9}, {"Dice": 1.0, "label": "serve at 1, as recorded", "dy": -7}]
+    served = [
+        {"Dice": 0.97, "label": "serve at 0.97", "dy": 9},
+        {"Dice": 1.0, "label": "serve at 1, as recorded", "dy": -7},
+    ]
     rules = alt.Chart(_frame(served)).encode(y=alt.Y("Dice:Q", scale=scale))
     # At the right end both lines have come above the lower threshold, so that neither crosses a label.
-    labels = rules.mark_text(align="right", dx=-5, dy=alt.expr("datum.dy"), color=MUTED).encode(x=alt.value("width"), text="label:N")
-    line = alt.Chart(_frame([r for r in rows if r["words"] >= 4])).mark_line().encode(
-        x=alt.X("words:Q", title="words in the prompt"), y=alt.Y("Dice:Q", scale=scale, title="Dice"),
-        color=alt.Color("one word:N", title="one word"), tooltip=["words", "one word", alt.Tooltip("Dice", format=".3f")],
-    )  # fmt: skip
-    return (rules.mark_rule(strokeDash=[4, 3], color=MUTED) + labels + line).properties(width=WIDE, height=240)
+    labels = rules.mark_text(align="right", dx=-5, dy=alt.expr("datum.dy"), color=MUTED).encode(
+        x=alt.value("width"), text="label:N"
+    )
+    line = (
+        alt.Chart(_frame([r for r in rows if r["words"] >= 4]))
+        .mark_line()
+        .encode(
+            x=alt.X("words:Q", title="words in the prompt"),
+            y=alt.Y("Dice:Q", scale=scale, title="Dice"),
+            color=alt.Color("one word:N", title="one word"),
+            tooltip=["words", "one word", alt.Tooltip("Dice", format=".3f")],
+        )
+    )
+    return (rules.mark_rule(strokeDash=[4, 3], color=MUTED) + labels + line).properties(
+        width=WIDE, height=240
+    )
 
 
 def hits_by_decisions(rows: Rows) -> Any:
@@ -204,9 +276,17 @@ def hits_by_decisions(rows: Rows) -> Any:
         x=alt.X("decisions:Q", title="decisions of a reviewer who knows the truth")
     )
     return (
-        base.mark_area(fillOpacity=0.18).encode(y=alt.Y("low:Q", title="hit rate", axis=alt.Axis(format="%"), scale=alt.Scale(zero=False)), y2="high:Q")
-        + base.mark_line(point={"size": 50}).encode(y="hit rate:Q", tooltip=["decisions", "approvals", alt.Tooltip("hit rate", format=".1%")])
-    ).properties(width=WIDE, height=240)  # fmt: skip
+        base.mark_area(fillOpacity=0.18).encode(
+            y=alt.Y(
+                "low:Q", title="hit rate", axis=alt.Axis(format="%"), scale=alt.Scale(zero=False)
+            ),
+            y2="high:Q",
+        )
+        + base.mark_line(point={"size": 50}).encode(
+            y="hit rate:Q",
+            tooltip=["decisions", "approvals", alt.Tooltip("hit rate", format=".1%")],
+        )
+    ).properties(width=WIDE, height=240)
 
 
 def search_by_entries(shares: Mapping[str, float]) -> Any:

@@ -68,18 +68,34 @@ def what_is_embedded(run: Run) -> Measured:
         library.wait_for_vectors()
         blob = library.db.execute("SELECT vector FROM entry_vector").fetchone()[0]
         stored = library.normal.prepare(talk).last
-        found = ask(library, plain("By ferry, what is the distance between Riga and Oslo?", system="Be brief.",
-                                   answer_to=[("user", "Hi"), ("assistant", "Hi!")]))  # fmt: skip
+        found = ask(
+            library,
+            plain(
+                "By ferry, what is the distance between Riga and Oslo?",
+                system="Be brief.",
+                answer_to=[("user", "Hi"), ("assistant", "Hi!")],
+            ),
+        )
         waiting = [c.tier for c in candidates(library)]
     made = MatchingSettings()
     tokens = len(model._tokenizer.encode(model.cut(long)).ids)
     return Measured(
-        {"embedded": stored, "tokens": tokens, "bytes_per_dimension": len(blob) / model.encode(["x"]).shape[1],
-         "review": made.embedding_review, "serve_is_off": made.embedding_serve is None, "switched_on_by_default": made.embeddings,
-         "paraphrase": "served" if found.served else "review" if "embedding" in waiting else "miss"},
+        {
+            "embedded": stored,
+            "tokens": tokens,
+            "bytes_per_dimension": len(blob) / model.encode(["x"]).shape[1],
+            "review": made.embedding_review,
+            "serve_is_off": made.embedding_serve is None,
+            "switched_on_by_default": made.embeddings,
+            "paraphrase": "served"
+            if found.served
+            else "review"
+            if "embedding" in waiting
+            else "miss",
+        },
         "a conversation of three turns, and a text of 600 words",
         f"The paraphrase's cosine is {found.steps[-1].score:.3f}.",
-    )  # fmt: skip
+    )
 
 
 @returns(
@@ -106,23 +122,37 @@ def cost_of_a_miss(run: Run) -> Measured:
             text = library.normal.prepare(request).last
             vector, seconds = _timed(lambda text=text: model.inner.encode([text + "."])[0])
             alone.append(seconds)
-            search.append(_timed(lambda vector=vector: library.matrix().nearest(vector, "user", 10))[1])
+            search.append(
+                _timed(lambda vector=vector: library.matrix().nearest(vector, "user", 10))[1]
+            )
     share = [m / t for m, t in zip(model.seconds, total, strict=True)]
     sizes = {str(n): round(_search_seconds(run, n) / median(alone), 4) for n in MATRIX_SIZES}
     return Measured(
-        {"model_share": round(median(share), 3), "p95_over_p50": round(_percentile(total, 0.95) / median(total), 3),
-         "p95_over_p50_of_the_model_alone": round(_percentile(alone, 0.95) / median(alone), 3),
-         "total_over_model_alone": round(median(total) / median(alone), 3), "search_share_at_1000": round(median(search) / median(total), 5),
-         "search_over_model_by_entries": sizes,
-         "median_ms": {"miss": round(median(total) * 1e3, 1), "model": round(median(model.seconds) * 1e3, 1)}},
-        f"{len(total)} misses at {ENTRIES:,} entries, last message of 128 tokens, this machine", timing=("median_ms",),
+        {
+            "model_share": round(median(share), 3),
+            "p95_over_p50": round(_percentile(total, 0.95) / median(total), 3),
+            "p95_over_p50_of_the_model_alone": round(_percentile(alone, 0.95) / median(alone), 3),
+            "total_over_model_alone": round(median(total) / median(alone), 3),
+            "search_share_at_1000": round(median(search) / median(total), 5),
+            "search_over_model_by_entries": sizes,
+            "median_ms": {
+                "miss": round(median(total) * 1e3, 1),
+                "model": round(median(model.seconds) * 1e3, 1),
+            },
+        },
+        f"{len(total)} misses at {ENTRIES:,} entries, last message of 128 tokens, this machine",
+        timing=("median_ms",),
         timing_ratios=(
-            "model_share", "p95_over_p50", "p95_over_p50_of_the_model_alone", "total_over_model_alone",
-            "search_share_at_1000", "search_over_model_by_entries",
+            "model_share",
+            "p95_over_p50",
+            "p95_over_p50_of_the_model_alone",
+            "total_over_model_alone",
+            "search_share_at_1000",
+            "search_over_model_by_entries",
         ),
         note="The record's 40 ms, 35 of them the model, are of its own runner: compared as a share, 0.875, and as p95 / p50, 1.075. "
         "The search's share of the model's time grows with the entries and stands in the table",
-    )  # fmt: skip
+    )
 
 
 def _thousand(run: Run, model: Any) -> Library:
@@ -187,12 +217,16 @@ def encoding_beside_the_word_search(run: Run) -> Measured:
                 seconds.append(_timed(run_it)[1])
             searched = _timed(search)[1]
     return Measured(
-        {"beside_over_in_turn": round(median(beside) / median(turn), 3), "word_search_ms": round(searched * 1e3, 2),
-         "in_turn_ms": round(median(turn) * 1e3, 1)},
+        {
+            "beside_over_in_turn": round(median(beside) / median(turn), 3),
+            "word_search_ms": round(searched * 1e3, 2),
+            "in_turn_ms": round(median(turn) * 1e3, 1),
+        },
         f"{len(asked)} misses each way at {ENTRIES:,} entries, this machine",
-        timing=("word_search_ms", "in_turn_ms"), timing_ratios=("beside_over_in_turn",),
+        timing=("word_search_ms", "in_turn_ms"),
+        timing_ratios=("beside_over_in_turn",),
         note="All that could be hidden behind the model is the word search, a few per cent of it.",
-    )  # fmt: skip
+    )
 
 
 @returns(
@@ -232,10 +266,19 @@ def off_the_hit_path(run: Run) -> Measured:
         library.log.flush()
         logged = (
             "no memory left"
-            in library.db.execute("SELECT steps FROM call_log ORDER BY id DESC LIMIT 1").fetchone()[0]
+            in library.db.execute("SELECT steps FROM call_log ORDER BY id DESC LIMIT 1").fetchone()[
+                0
+            ]
         )
     return Measured(
-        {"hits": tiers, "model_calls_on_hits": on_hits, "write_returned_before_its_vector": before_vector and written < 0.2,
-         "served_before_its_vector": served_meanwhile, "same_last_message": near.steps[-1].verdict, "failing_model": "served" if missed.served else missed.steps[-1].verdict, "failure_logged": logged},
+        {
+            "hits": tiers,
+            "model_calls_on_hits": on_hits,
+            "write_returned_before_its_vector": before_vector and written < 0.2,
+            "served_before_its_vector": served_meanwhile,
+            "same_last_message": near.steps[-1].verdict,
+            "failing_model": "served" if missed.served else missed.steps[-1].verdict,
+            "failure_logged": logged,
+        },
         "a library in a file, with a model that counts, waits 0.2 s and then fails",
-    )  # fmt: skip
+    )

@@ -20,13 +20,19 @@ from workbench.matching.request import Answer, Message, Part, RecordedRequest, T
 
 API = {"api": "openai-chat", "model": "generated-1"}
 TOOLS = (
-    Tool("look_up", "Look up a fact in the company's records.", '{"properties":{"what":{"type":"string"}},"type":"object"}'),
-    Tool("write_note", "Write a note for a colleague.", '{"properties":{"text":{"type":"string"}},"type":"object"}'),
-)  # fmt: skip
-
-FAR_WORDS = (
-    "quarry meadow lantern orbit velvet harvest copper whisper canyon ribbon magnet puzzle glacier saddle thunder".split()
+    Tool(
+        "look_up",
+        "Look up a fact in the company's records.",
+        '{"properties":{"what":{"type":"string"}},"type":"object"}',
+    ),
+    Tool(
+        "write_note",
+        "Write a note for a colleague.",
+        '{"properties":{"text":{"type":"string"}},"type":"object"}',
+    ),
 )
+
+FAR_WORDS = "quarry meadow lantern orbit velvet harvest copper whisper canyon ribbon magnet puzzle glacier saddle thunder".split()
 
 SAME = ("repeat", "volatile", "surface", "paraphrase")
 """Kinds of calls whose own instance is recorded: the right answer is in the library."""
@@ -177,7 +183,11 @@ class _Maker:
         if kind == "path":
             return "/tmp/tmp" + "".join(rng.choices("abcdefghijklmnopqrstuvwxyz0123456789_", k=8))
         if kind == "id":
-            return "msg_" + "".join(rng.choices("abcdefghijkmnpqrstuvwxyz", k=9)) + rng.choice("0123456789")
+            return (
+                "msg_"
+                + "".join(rng.choices("abcdefghijkmnpqrstuvwxyz", k=9))
+                + rng.choice("0123456789")
+            )
         return rng.choice(self.pools[kind])
 
     def call(
@@ -208,7 +218,11 @@ class _Maker:
             yield self.call(template, paraphrase, values, "paraphrase")
 
     def hard(
-        self, template: Template, values: Mapping[str, str], recorded: Call, others: tuple[Template, ...]
+        self,
+        template: Template,
+        values: Mapping[str, str],
+        recorded: Call,
+        others: tuple[Template, ...],
     ) -> Iterator[Call]:
         def near(call: Call) -> Call:
             return replace(call, near=recorded.instance)

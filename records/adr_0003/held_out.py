@@ -53,7 +53,10 @@ class Replay:
         """Outcomes over all calls, or over those of one kind."""
         chosen = [i for i, k in enumerate(self.kinds) if kind in (None, k)]
         return tally(
-            {i: settle(self.probes[i], rules) for i in chosen}, self.right, self.answerable, self.same_request
+            {i: settle(self.probes[i], rules) for i in chosen},
+            self.right,
+            self.answerable,
+            self.same_request,
         )
 
     def cut(self, likeness: str, gates: tuple[str, ...] = ()) -> Cut:
@@ -65,22 +68,33 @@ def replay_generated(
 ) -> Replay:
     """The generated new calls against a library of the recorded ones."""
     with Library(settings=settings, key=_KEY) as library:
-        ids = library.record_many((c.request, c.answer, c.template, i) for i, c in enumerate(made.recorded))
+        ids = library.record_many(
+            (c.request, c.answer, c.template, i) for i, c in enumerate(made.recorded)
+        )
         instance = dict(zip(ids, (c.instance for c in made.recorded), strict=True))
         found = probes(library, (c.request for c in made.asked), encoder=encoder)
     known = made.instances
     return Replay(
-        "generated", len(instance), found, lambda call, entry: instance[entry] == made.asked[call].instance,
-        lambda call: made.asked[call].instance in known, lambda call, entry: False,
-        [c.kind for c in made.asked], [c.request.last_text() for c in made.asked],
+        "generated",
+        len(instance),
+        found,
+        lambda call, entry: instance[entry] == made.asked[call].instance,
+        lambda call: made.asked[call].instance in known,
+        lambda call, entry: False,
+        [c.kind for c in made.asked],
+        [c.request.last_text() for c in made.asked],
         dict(zip(ids, (c.request.last_text() for c in made.recorded), strict=True)),
-    )  # fmt: skip
+    )
 
 
 def replay_recordings(
-    name: str, splits: Iterable[tuple[Sequence[Recording], Sequence[Recording]]], *,
-    encoder: Encoder | None = None, settings: MatchingSettings = ADR_0003, gates: Sequence[str] = tuple(GATES),
-) -> Replay:  # fmt: skip
+    name: str,
+    splits: Iterable[tuple[Sequence[Recording], Sequence[Recording]]],
+    *,
+    encoder: Encoder | None = None,
+    settings: MatchingSettings = ADR_0003,
+    gates: Sequence[str] = tuple(GATES),
+) -> Replay:
     """Real recordings: for each (recorded, asked) split a library of its own; the calls of all splits together."""
     found: list[Probe] = []
     truth: list[tuple[str, dict[int, set[str]], dict[int, object], object]] = []
@@ -91,14 +105,18 @@ def replay_recordings(
         with Library(settings=settings, key=_KEY) as library:
             # The wire form of an answer says nothing about what is right, and takes longest to redact.
             ids = library.record_many(
-                (r.request, Answer(r.answer.text, r.answer.calls), r.file, r.number) for r in recorded
+                (r.request, Answer(r.answer.text, r.answer.calls), r.file, r.number)
+                for r in recorded
             )
             answers: dict[int, set[str]] = {}
             for entry, recording in zip(ids, recorded, strict=True):
                 answers.setdefault(entry, set()).add(meaning.of(library, recording.answer))
             params = {entry: dict(library.request(entry).params) for entry in answers}
             found += probes(library, (r.request for r in asked), encoder=encoder, gates=gates)
-            truth += [(meaning.of(library, r.answer), answers, params, dict(r.request.params)) for r in asked]
+            truth += [
+                (meaning.of(library, r.answer), answers, params, dict(r.request.params))
+                for r in asked
+            ]
             entries += len(answers)
         texts += [r.request.last_text() for r in asked]
 
@@ -114,7 +132,9 @@ def replay_recordings(
         mine, answers, *_ = truth[call]
         return any(mine in held for held in answers.values())
 
-    return Replay(name, entries, found, right, answerable, same_request, ["recorded"] * len(found), texts)
+    return Replay(
+        name, entries, found, right, answerable, same_request, ["recorded"] * len(found), texts
+    )
 
 
 class _Meanings:
@@ -151,7 +171,8 @@ def by_time(
 ) -> list[tuple[list[Recording], list[Recording]]]:
     """The latest `share` asked of the earlier ones; recordings without a time of their own are left out."""
     timed = sorted(
-        (r for r in recordings if r.answer.created), key=lambda r: (r.answer.created, r.file, r.number)
+        (r for r in recordings if r.answer.created),
+        key=lambda r: (r.answer.created, r.file, r.number),
     )
     at = len(timed) - round(len(timed) * share)
     return [(timed[:at], timed[at:])]

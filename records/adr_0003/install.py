@@ -67,12 +67,17 @@ def refused_without_the_model(run: Run) -> Measured:
     model = _elsewhere(_OPEN, WORKBENCH_MODEL="BAAI/bge-base-en-v1.5", WORKBENCH_FETCH="false")
     packages = _elsewhere(_BLOCK + _OPEN + _SERVE)
     return Measured(
-        {"without_the_model": model.partition(":")[0], "says_why": "not on this machine" in model or "bge-base" in model,
-         "connections_tried_offline": int(model.rsplit(":", 1)[1]), "without_the_packages": packages.partition(":")[0],
-         "names_the_package": "No module named" in packages, "serves_without_the_packages": "served: True lexical" in packages},
+        {
+            "without_the_model": model.partition(":")[0],
+            "says_why": "not on this machine" in model or "bge-base" in model,
+            "connections_tried_offline": int(model.rsplit(":", 1)[1]),
+            "without_the_packages": packages.partition(":")[0],
+            "names_the_package": "No module named" in packages,
+            "serves_without_the_packages": "served: True lexical" in packages,
+        },
         "a fresh process each; the model named in the settings is not on this machine, or the packages are hidden",
         f"The refusal: {model.partition(' (')[0]}",
-    )  # fmt: skip
+    )
 
 
 @returns(
@@ -90,13 +95,23 @@ def weight(run: Run) -> Measured:
     model = locate_packaged(PACKAGED_EMBEDDER).onnx.stat().st_size / MEGABYTE
     served = "served: True" in _elsewhere(_BLOCK + _OPEN + _SERVE)
     return Measured(
-        {"libraries_mb": round(sum(megabytes.values())), "model_mb": round(model), "default_install_contains_neither": not megabytes,
-         "matching_serves_without_them": served},
+        {
+            "libraries_mb": round(sum(megabytes.values())),
+            "model_mb": round(model),
+            "default_install_contains_neither": not megabytes,
+            "matching_serves_without_them": served,
+        },
         "this environment: fastembed and everything it requires",
         "This workbench embeds by default, so its own install holds both; the matching package neither imports nor needs them. "
-        "Its model file is the int8 one. Largest: " + ", ".join(f"{n} {m:.0f} MB" for n, m in sorted(megabytes.items(), key=lambda p: -p[1])[:3]),
-        data=[{"package": n, "MB": round(m, 1)} for n, m in sorted(megabytes.items(), key=lambda p: (-p[1], p[0]))],
-    )  # fmt: skip
+        "Its model file is the int8 one. Largest: "
+        + ", ".join(
+            f"{n} {m:.0f} MB" for n, m in sorted(megabytes.items(), key=lambda p: -p[1])[:3]
+        ),
+        data=[
+            {"package": n, "MB": round(m, 1)}
+            for n, m in sorted(megabytes.items(), key=lambda p: (-p[1], p[0]))
+        ],
+    )
 
 
 def _needed(name: str) -> list[str]:

@@ -43,17 +43,30 @@ class Probe:
 
 
 def probes(
-    library: Library, requests: Iterable[RecordedRequest], *, encoder: Encoder | None = None, proposals: int = 10,
+    library: Library,
+    requests: Iterable[RecordedRequest],
+    *,
+    encoder: Encoder | None = None,
+    proposals: int = 10,
     gates: Sequence[str] = tuple(GATES),
-) -> list[Probe]:  # fmt: skip
+) -> list[Probe]:
     """Each request probed against the library, in order; without an encoder there are no semantic proposals."""
     asked = [library.normal.prepare(r) for r in requests]
-    semantic = _nearest(library, asked, encoder, proposals) if encoder is not None else [{}] * len(asked)
-    return [_probe(library, ask, proposals, near, gates) for ask, near in zip(asked, semantic, strict=True)]
+    semantic = (
+        _nearest(library, asked, encoder, proposals) if encoder is not None else [{}] * len(asked)
+    )
+    return [
+        _probe(library, ask, proposals, near, gates)
+        for ask, near in zip(asked, semantic, strict=True)
+    ]
 
 
 def _probe(
-    library: Library, ask: Prepared, proposals: int, cosines: Mapping[int, float], gates: Sequence[str]
+    library: Library,
+    ask: Prepared,
+    proposals: int,
+    cosines: Mapping[int, float],
+    gates: Sequence[str],
 ) -> Probe:
     exact, equal = library.exact(ask.exact), library.normalised(ask.normalised)
     if exact or equal:  # answered before any tier compares
@@ -61,14 +74,23 @@ def _probe(
     raw = dict(Fts5Index(common_share=1.0).ranked(library.db, ask.words, ask.speakers, proposals))
     held = library.compared([*raw, *(e for e in cosines if e not in raw)])
     broken = {
-        entry: frozenset((*shape_differences(ask.shape, shape), *broken_gates(gates, ask.compared, text)))
+        entry: frozenset(
+            (*shape_differences(ask.shape, shape), *broken_gates(gates, ask.compared, text))
+        )
         for entry, (text, shape) in held.items()
     }
     lexical = tuple(
-        Near(entry, {n: f(ask.words, held[entry][0].words) for n, f in LIKENESSES.items()} | {"bm25": score}, broken[entry])
+        Near(
+            entry,
+            {n: f(ask.words, held[entry][0].words) for n, f in LIKENESSES.items()}
+            | {"bm25": score},
+            broken[entry],
+        )
         for entry, score in raw.items()
-    )  # fmt: skip
-    semantic = tuple(Near(entry, {COSINE: score}, broken[entry]) for entry, score in cosines.items())
+    )
+    semantic = tuple(
+        Near(entry, {COSINE: score}, broken[entry]) for entry, score in cosines.items()
+    )
     return Probe(None, None, lexical, semantic)
 
 
@@ -81,6 +103,8 @@ def _nearest(
     distinct = list(dict.fromkeys(t for t in texts if t))
     rows = dict(zip(distinct, encoder.encode(distinct), strict=True)) if distinct else {}
     return [
-        dict(matrix.nearest(rows[ask.last], ask.speakers, proposals)) if ask.last and len(matrix.ids) else {}
+        dict(matrix.nearest(rows[ask.last], ask.speakers, proposals))
+        if ask.last and len(matrix.ids)
+        else {}
         for ask in asked
     ]

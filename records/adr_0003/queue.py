@@ -74,7 +74,9 @@ class Walk:
         if event == "reject":
             self.rejected.add((mine, chosen.entry_id))
             return
-        self.broken["approval writes the alias"] += chosen.entry_id not in self.library.aliases(mine)
+        self.broken["approval writes the alias"] += chosen.entry_id not in self.library.aliases(
+            mine
+        )
         self.broken["approval closes the others"] += any(
             self.fingerprint(c) == mine for c in self.held("open")
         )
@@ -93,7 +95,17 @@ class Walk:
 
 
 @returns(
-    {"broken": ["a rejected pair is never served again", "a rejection is kept", "an answered request closes its own", "approval closes the others", "approval writes the alias", "at most 3 a request", "never a pair twice"]},
+    {
+        "broken": [
+            "a rejected pair is never served again",
+            "a rejection is kept",
+            "an answered request closes its own",
+            "approval closes the others",
+            "approval writes the alias",
+            "at most 3 a request",
+            "never a pair twice",
+        ]
+    },
     "events",
 )
 def promises(run: Run) -> Measured:
@@ -106,10 +118,13 @@ def promises(run: Run) -> Measured:
                 walk.step()
     broken["a rejected pair is never served again"] += _served_though_rejected()
     return Measured(
-        {"broken": {k: int(v) for k, v in sorted(broken.items())}, "events": dict(sorted(did.items()))},
+        {
+            "broken": {k: int(v) for k, v in sorted(broken.items())},
+            "events": dict(sorted(did.items())),
+        },
         f"a random walk of {steps:,} events, seed {run.seed}, in libraries of {BLOCK} events each",
         "The same promises stand as property tests, with two reviewers at once, a kill at any statement, and a thousand open candidates.",
-    )  # fmt: skip
+    )
 
 
 def _served_though_rejected() -> bool:
@@ -148,7 +163,9 @@ def approvals_buy_hits(run: Run) -> Measured:
         decided = approved = 0
         for number, chosen in enumerate(waiting, 1):
             if (
-                library.db.execute("SELECT state FROM candidates WHERE id = ?", (chosen.id,)).fetchone()[0]
+                library.db.execute(
+                    "SELECT state FROM candidates WHERE id = ?", (chosen.id,)
+                ).fetchone()[0]
                 == "open"
             ):
                 good = instance[chosen.entry_id] in truth[chosen.request_id]
@@ -158,20 +175,28 @@ def approvals_buy_hits(run: Run) -> Measured:
                 rows.append(_hits(library, asked, instance, decided, approved))
     first, last = rows[0], rows[-1]
     return Measured(
-        {"hit_rate_before": first["hit rate"], "hit_rate_after": last["hit rate"], "lost_until_approved": round(last["hit rate"] - first["hit rate"], 4),
-         "approvals": last["approvals"], "decisions": last["decisions"], "still_missed": round(1 - last["hit rate"], 4)},
+        {
+            "hit_rate_before": first["hit rate"],
+            "hit_rate_after": last["hit rate"],
+            "lost_until_approved": round(last["hit rate"] - first["hit rate"], 4),
+            "approvals": last["approvals"],
+            "decisions": last["decisions"],
+            "still_missed": round(1 - last["hit rate"], 4),
+        },
         f"{where_generated(run)}; the {len(asked):,} of them whose right answer is recorded, asked again after each batch of decisions",
         f"The reviewer knows the truth and sees what all {len(made.asked):,} calls left in the queue: {last['decisions']:,} decisions, "
         f"{last['approvals']:,} of them approvals, are what the gain costs.",
         data=rows,
-    )  # fmt: skip
+    )
 
 
 def _truth(library: Library, asked: Sequence[Call]) -> dict[int, set[str]]:
     """The instances that each missed request in the queue asks for."""
     by_print = {}
     for call in asked:
-        by_print.setdefault(library.normal.prepare(call.request).normalised, set()).add(call.instance)
+        by_print.setdefault(library.normal.prepare(call.request).normalised, set()).add(
+            call.instance
+        )
     rows = library.db.execute(
         "SELECT DISTINCT c.request_id, f.normalised FROM candidates c JOIN fingerprints f USING (request_id)"
     )
@@ -182,8 +207,19 @@ def _hits(
     library: Library, asked: list[Call], instance: dict[int, str], decided: int, approved: int
 ) -> dict[str, Any]:
     outcomes = [ask(library, c.request) for c in asked]
-    right = sum(o.served and instance[o.entry_id] == c.instance for o, c in zip(outcomes, asked, strict=True))
-    kinds = Counter(c.kind for o, c in zip(outcomes, asked, strict=True) if o.served and c.kind in SAME)
+    right = sum(
+        o.served and instance[o.entry_id] == c.instance
+        for o, c in zip(outcomes, asked, strict=True)
+    )
+    kinds = Counter(
+        c.kind for o, c in zip(outcomes, asked, strict=True) if o.served and c.kind in SAME
+    )
     found = interval(right, len(asked))
-    return {"decisions": decided, "approvals": approved, "hit rate": round(found.share, 4), "low": found.low, "high": found.high,
-            "paraphrases served": kinds["paraphrase"]}  # fmt: skip
+    return {
+        "decisions": decided,
+        "approvals": approved,
+        "hit rate": round(found.share, 4),
+        "low": found.low,
+        "high": found.high,
+        "paraphrases served": kinds["paraphrase"],
+    }

@@ -29,31 +29,48 @@ def tell_findings(run: Run) -> None:
             f"At its own strictest threshold the record serves {unseen} turned questions wrong: {found['reversed']} reversed, "
             f"{found['reordered']} with the same words in another order, {found['operator']} with another operator. Dice sees "
             f"neither word order nor marks. With two gates that ask for both {found['right_hits_with_gates']} calls are served right, without "
-            f"them {found['right_hits']}.", ["C03", "C15"],
-        )  # fmt: skip
+            f"them {found['right_hits']}.",
+            ["C03", "C15"],
+        )
         run.finding(
             f"What scrubbing hides no gate can see: {found['identifier']} questions about another identifier were served by the "
-            "normalised tier, which the record calls safe. A project that asks about ids drops that rule.", ["C15"],
-        )  # fmt: skip
+            "normalised tier, which the record calls safe. A project that asks about ids drops that rule.",
+            ["C15"],
+        )
     if data := run.data.get("C14"):
-        cuts = [c for c in data["cuts"] if c["likeness"] == "dice_multiset" and c["gates"] == "order and marks"]
+        cuts = [
+            c
+            for c in data["cuts"]
+            if c["likeness"] == "dice_multiset" and c["gates"] == "order and marks"
+        ]
         told = "; ".join(
             f"{c['recordings']}: {c['served right']} calls from {c['clean threshold']:.3f} on, wrong at most {c['wrong at most']:.1%}"
-            if c["clean threshold"] is not None else f"{c['recordings']}: none" for c in cuts
-        )  # fmt: skip
-        run.finding(f"The lowest threshold of Dice, with both gates, that served nothing wrong: {told}.", ["C14"])
+            if c["clean threshold"] is not None
+            else f"{c['recordings']}: none"
+            for c in cuts
+        )
+        run.finding(
+            f"The lowest threshold of Dice, with both gates, that served nothing wrong: {told}.",
+            ["C14"],
+        )
     if rows := run.data.get("C17"):
         run.finding(
             f"A reviewer lifts the hits from {rows[0]['hit rate']:.1%} to {rows[-1]['hit rate']:.1%} with "
-            f"{rows[-1]['decisions']:,} decisions, {rows[-1]['approvals']:,} of them approvals.", ["C17"],
-        )  # fmt: skip
+            f"{rows[-1]['decisions']:,} decisions, {rows[-1]['approvals']:,} of them approvals.",
+            ["C17"],
+        )
 
 
 def tell_scores(run: Run) -> None:
     """Why BM25 carries no threshold, and what one word does to Dice."""
     if rows := run.data.get("C02"):
-        run.chart("bm25-by-size", charts.score_by_size(rows), f"The same two prompts in growing libraries: raw BM25 grows with every entry, Dice stays {rows[0]['Dice']:.3f} (dashed).",
-                  "Scores", claims=["C02"])  # fmt: skip
+        run.chart(
+            "bm25-by-size",
+            charts.score_by_size(rows),
+            f"The same two prompts in growing libraries: raw BM25 grows with every entry, Dice stays {rows[0]['Dice']:.3f} (dashed).",
+            "Scores",
+            claims=["C02"],
+        )
     if rows := run.data.get("C04"):
         run.chart(
             "one-word",
@@ -66,8 +83,13 @@ def tell_scores(run: Run) -> None:
 def tell_hard_negatives(run: Run) -> None:
     """What became of the changed questions, and what the likenesses make of them."""
     if data := run.data.get("C15"):
-        run.chart("hard-negatives", charts.outcomes_by_kind(data["rows"]), HARD,
-                  "Changed questions", claims=["C03", "C15"])  # fmt: skip
+        run.chart(
+            "hard-negatives",
+            charts.outcomes_by_kind(data["rows"]),
+            HARD,
+            "Changed questions",
+            claims=["C03", "C15"],
+        )
         run.table(
             "hard-examples",
             _frame(data["examples"]),
@@ -131,7 +153,9 @@ def tell_thresholds(run: Run) -> None:
             "What include_params decides on real calls. The last two columns are the model's own change of mind: the same request, recorded twice.",
             claims=["C05", "C14"],
         )
-    run.table("tiers", _frame(data["tiers"]), "Who served, at the record's defaults.", claims=["C14"])
+    run.table(
+        "tiers", _frame(data["tiers"]), "Who served, at the record's defaults.", claims=["C14"]
+    )
 
 
 SHOWN_CALLS = 200
@@ -170,7 +194,10 @@ def tell_costs(run: Run) -> None:
         )
     if rows := run.data.get("C16"):
         run.table(
-            "weight", _frame(rows[:12]), "The heaviest of the packages that embeddings need.", claims=["C16"]
+            "weight",
+            _frame(rows[:12]),
+            "The heaviest of the packages that embeddings need.",
+            claims=["C16"],
         )
 
 

@@ -43,7 +43,9 @@ def generated(run: Run, offset: int = 0) -> Generated:
     def made() -> Generated:
         found = generate(seed=run.seed + offset, instances=INSTANCES[size_of(run)])
         calls = [[c.instance, c.kind, c.request.as_json()] for c in (*found.recorded, *found.asked)]
-        run.input("generated recordings" + (", another seed" if offset else ""), calls=content_hash(calls))
+        run.input(
+            "generated recordings" + (", another seed" if offset else ""), calls=content_hash(calls)
+        )
         return found
 
     return run.once(("generated", offset), made)
@@ -58,9 +60,7 @@ def generated_replay(run: Run, offset: int = 0) -> Replay:
 
 def where_generated(run: Run) -> str:
     made = generated(run)
-    return (
-        f"generated recordings: {len(made.recorded)} entries, {len(made.asked):,} new calls, seed {run.seed}"
-    )
+    return f"generated recordings: {len(made.recorded)} entries, {len(made.asked):,} new calls, seed {run.seed}"
 
 
 def recordings(run: Run, name: str) -> list[Recording] | str:
@@ -71,7 +71,12 @@ def recordings(run: Run, name: str) -> list[Recording] | str:
         if isinstance(folder, str):
             return folder
         calls = [found for found in read(folder) if isinstance(found, Recording)]
-        run.input(name, calls=content_hash([[c.file, c.number, c.request.as_json(), c.answer.meaning] for c in calls]))
+        run.input(
+            name,
+            calls=content_hash(
+                [[c.file, c.number, c.request.as_json(), c.answer.meaning] for c in calls]
+            ),
+        )
         return calls
 
     return run.once(("cassettes", name), loaded)
@@ -109,11 +114,19 @@ def by_parameters(run: Run) -> list[dict[str, Any]]:
                 name, by_file(calls), settings=replace(ADR_0003, include_params=names), gates=()
             )
             told = at.tally(ADR_0003_RULES)
-            rows.append({"recordings": name.removeprefix("cassettes-"), "parameters that must be equal": label,
-                         "served right": told.counts["served right"], "served wrong": told.counts["served wrong"],
-                         "wrong by normalised": told.tiers.get(("normalised", "served wrong"), 0),
-                         "exact, same answer": told.tiers.get(("exact", "served right"), 0),
-                         "exact, other answer": told.tiers.get(("exact", "same request, other answer"), 0)})  # fmt: skip
+            rows.append(
+                {
+                    "recordings": name.removeprefix("cassettes-"),
+                    "parameters that must be equal": label,
+                    "served right": told.counts["served right"],
+                    "served wrong": told.counts["served wrong"],
+                    "wrong by normalised": told.tiers.get(("normalised", "served wrong"), 0),
+                    "exact, same answer": told.tiers.get(("exact", "served right"), 0),
+                    "exact, other answer": told.tiers.get(
+                        ("exact", "same request, other answer"), 0
+                    ),
+                }
+            )
     return rows
 
 

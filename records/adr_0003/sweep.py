@@ -128,7 +128,10 @@ class Tally:
 
 
 def tally(
-    settled: Mapping[int, Settled], right: Right, answerable: Callable[[int], bool], same_request: Right
+    settled: Mapping[int, Settled],
+    right: Right,
+    answerable: Callable[[int], bool],
+    same_request: Right,
 ) -> Tally:
     """Count the outcomes of calls by their number. `answerable(call)`: is any right entry in the library."""
     counts, tiers = dict.fromkeys(OUTCOMES, 0), Counter()
@@ -140,7 +143,11 @@ def tally(
             if right(call, found.entry):
                 outcome = "served right"
             else:
-                outcome = "same request, other answer" if same_request(call, found.entry) else "served wrong"
+                outcome = (
+                    "same request, other answer"
+                    if same_request(call, found.entry)
+                    else "served wrong"
+                )
             tiers[found.tier, outcome] += 1
         counts[outcome] += 1
         if outcome == "served wrong":
@@ -173,8 +180,14 @@ class Cut:
     @property
     def clean(self) -> float | None:
         """The lowest threshold at which nothing was served wrong; None where even the highest score was wrong."""
-        worst = max((s for s, r in zip(self.scores, self.right, strict=True) if not r), default=None)
-        good = [s for s, r in zip(self.scores, self.right, strict=True) if r and (worst is None or s > worst)]
+        worst = max(
+            (s for s, r in zip(self.scores, self.right, strict=True) if not r), default=None
+        )
+        good = [
+            s
+            for s, r in zip(self.scores, self.right, strict=True)
+            if r and (worst is None or s > worst)
+        ]
         return min(good, default=None)
 
     @property
@@ -204,6 +217,9 @@ def cut(found: Sequence[Probe], right: Right, likeness: str, gates: tuple[str, .
 
 
 GATE_SETS: dict[str, tuple[str, ...]] = {
-    "no gate": (), "numbers": ("same_numbers",), "content words": ("same_content_words",),
-    "order and marks": ("same_order", "same_marks"), "all gates": tuple(GATES),
-}  # fmt: skip
+    "no gate": (),
+    "numbers": ("same_numbers",),
+    "content words": ("same_content_words",),
+    "order and marks": ("same_order", "same_marks"),
+    "all gates": tuple(GATES),
+}

@@ -40,20 +40,33 @@ def templates(path: Path | None = None) -> tuple[tuple[Template, ...], Mapping[s
     path = path or FILE
     data = tomllib.loads(path.read_text(encoding="utf-8"))
     made = tuple(_template(t, data, str(path)) for t in data["template"])
-    return made, {"pools": data["pools"], "systems": {k: v.strip() for k, v in data["systems"].items()}}
+    return made, {
+        "pools": data["pools"],
+        "systems": {k: v.strip() for k, v in data["systems"].items()},
+    }
 
 
 def _template(table: Mapping[str, Any], data: Mapping[str, Any], where: str) -> Template:
     variants = {k: table[k].strip() for k in ("negated", "reordered", "operator") if k in table}
-    texts = [table["ask"].strip(), *(p.strip() for p in table.get("paraphrases", ())), *variants.values()]
+    texts = [
+        table["ask"].strip(),
+        *(p.strip() for p in table.get("paraphrases", ())),
+        *variants.values(),
+    ]
     slots = tuple(
-        dict.fromkeys(found for text in texts for found in SLOT.findall(text) if found[0] not in VOLATILE)
+        dict.fromkeys(
+            found for text in texts for found in SLOT.findall(text) if found[0] not in VOLATILE
+        )
     )
     for pool, _ in slots:
         if pool not in data["pools"]:
-            raise BadTemplate(f"unknown pool {pool!r}", where=f"{where}, template {table['name']!r}")
+            raise BadTemplate(
+                f"unknown pool {pool!r}", where=f"{where}, template {table['name']!r}"
+            )
     if table["system"] not in data["systems"]:
-        raise BadTemplate(f"unknown system {table['system']!r}", where=f"{where}, template {table['name']!r}")
+        raise BadTemplate(
+            f"unknown system {table['system']!r}", where=f"{where}, template {table['name']!r}"
+        )
     return Template(
         table["name"],
         table["system"],

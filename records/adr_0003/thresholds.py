@@ -23,7 +23,7 @@ from records.adr_0003.sweep import (
     Cut,
     Rule,
     upper_bound,
-)  # fmt: skip
+)
 from records.subjects import full_size
 from workbench.analysis.ledger.run import Run
 from workbench.analysis.ledger.verdict import Measured, returns
@@ -56,7 +56,9 @@ def bm25_by_size(run: Run) -> Measured:
             library.record_many((c.request, c.answer, "", 0) for c in calls[made:entries])
             made = entries
             ask = library.normal.prepare(asked)
-            scores = dict(Fts5Index(common_share=1.0).ranked(library.db, ask.words, ask.speakers, 10))
+            scores = dict(
+                Fts5Index(common_share=1.0).ranked(library.db, ask.words, ask.speakers, 10)
+            )
             rows.append(
                 {
                     "entries": entries,
@@ -65,13 +67,18 @@ def bm25_by_size(run: Run) -> Measured:
                 }
             )
     return Measured(
-        {"bm25_at_2": round(rows[0]["BM25"], 6), "bm25_at_largest": round(rows[-1]["BM25"], 3),
-         "grows_with_every_size": all(a["BM25"] < b["BM25"] for a, b in zip(rows, rows[1:], strict=False)),
-         "dice_changes": len({r["Dice"] for r in rows}) > 1},
+        {
+            "bm25_at_2": round(rows[0]["BM25"], 6),
+            "bm25_at_largest": round(rows[-1]["BM25"], 3),
+            "grows_with_every_size": all(
+                a["BM25"] < b["BM25"] for a, b in zip(rows, rows[1:], strict=False)
+            ),
+            "dice_changes": len({r["Dice"] for r in rows}) > 1,
+        },
         f"one pair of prompts in libraries of {', '.join(f'{s:,}' for s in sizes)} entries",
         f"Near zero is read as under {NEAR_ZERO}: FTS5 gives a word that stands in half of the entries or more no weight.",
         data=rows,
-    )  # fmt: skip
+    )
 
 
 @returns(
@@ -99,14 +106,19 @@ def hard_negatives(run: Run) -> Measured:
         shares += [_row(kind, "as recorded", told), _row(kind, "with gates", guarded)]
     before, after = at.tally(ADR_0003_RULES), at.tally(GATED)
     return Measured(
-        {**found, "with_gates_served_wrong": {k: n for k, n in gated.items() if n}, "right_hits": before.counts["served right"],
-         "right_hits_with_gates": after.counts["served right"]},
+        {
+            **found,
+            "with_gates_served_wrong": {k: n for k, n in gated.items() if n},
+            "right_hits": before.counts["served right"],
+            "right_hits_with_gates": after.counts["served right"],
+        },
         where_generated(run),
         "At serve 1 the record's settings serve what differs in word order or marks alone; the gates same_order and same_marks "
         "stop that. An identifier that the question is about is scrubbed like a minted one: normalised serves it, no gate "
-        "sees it, and only the project can say so (its rules can be dropped). Calls by kind: " + ", ".join(f"{kind} {at.tally(ADR_0003_RULES, kind).n}" for kind in HARD),
+        "sees it, and only the project can say so (its rules can be dropped). Calls by kind: "
+        + ", ".join(f"{kind} {at.tally(ADR_0003_RULES, kind).n}" for kind in HARD),
         data={"rows": shares, "examples": _examples(at)},
-    )  # fmt: skip
+    )
 
 
 def _row(kind: str, how: str, told: Any) -> dict[str, Any]:
@@ -131,14 +143,24 @@ def _examples(at: Replay, each: int = 2) -> list[dict[str, Any]]:
     shown = []
     for kind in HARD:
         new = (
-            i for i, k in enumerate(at.kinds) if k == kind and not at.answerable(i) and at.probes[i].lexical
+            i
+            for i, k in enumerate(at.kinds)
+            if k == kind and not at.answerable(i) and at.probes[i].lexical
         )
         for call in islice(new, each):
             best = Rule().near(at.probes[call])[0]
             cosine = {n.entry: n.scores["cosine"] for n in at.probes[call].semantic}.get(best.entry)
-            shown.append({"kind": kind, "asked": cut_at_a_word(at.texts[call]), "recorded": cut_at_a_word(at.entry_texts[best.entry]),
-                          "Dice": round(best.scores["dice_multiset"], 3), "Dice of pairs": round(best.scores["dice_bigrams"], 3),
-                          "cosine": None if cosine is None else round(cosine, 3), "broken": ", ".join(sorted(best.broken))})  # fmt: skip
+            shown.append(
+                {
+                    "kind": kind,
+                    "asked": cut_at_a_word(at.texts[call]),
+                    "recorded": cut_at_a_word(at.entry_texts[best.entry]),
+                    "Dice": round(best.scores["dice_multiset"], 3),
+                    "Dice of pairs": round(best.scores["dice_bigrams"], 3),
+                    "cosine": None if cosine is None else round(cosine, 3),
+                    "broken": ", ".join(sorted(best.broken)),
+                }
+            )
     return shown
 
 
@@ -158,25 +180,62 @@ def tuning(run: Run) -> Measured:
     }
     defaults = {name: _defaults(at) for name, at in replays.items()}
     drawn = {n: a for n, a in replays.items() if "by time" not in n and "another" not in n}
-    cuts = [_cut_row(name, at.cut(likeness, gates), label)
-            for name, at in drawn.items() for likeness in LIKENESS_NAMES for label, gates in GATE_SETS.items()]  # fmt: skip
+    cuts = [
+        _cut_row(name, at.cut(likeness, gates), label)
+        for name, at in drawn.items()
+        for likeness in LIKENESS_NAMES
+        for label, gates in GATE_SETS.items()
+    ]
     own = generated_replay(run)
     return Measured(
-        {"served_wrong_at_the_defaults": defaults["generated"]["served wrong"],
-         "at_the_defaults": {name: _told(d) for name, d in defaults.items()},
-         "clean_threshold": {name: _clean(at.cut("dice_multiset")) for name, at in replays.items()},
-         "clean_threshold_with_gates": {name: _clean(at.cut("dice_multiset", GATED[0].gates)) for name, at in replays.items()}},
-        f"{where_generated(run)}; " + ("; ".join(f"{n}: {a.entries} entries, {a.calls:,} calls" for n, a in real.items()) or "no real recordings"),
+        {
+            "served_wrong_at_the_defaults": defaults["generated"]["served wrong"],
+            "at_the_defaults": {name: _told(d) for name, d in defaults.items()},
+            "clean_threshold": {
+                name: _clean(at.cut("dice_multiset")) for name, at in replays.items()
+            },
+            "clean_threshold_with_gates": {
+                name: _clean(at.cut("dice_multiset", GATED[0].gates))
+                for name, at in replays.items()
+            },
+        },
+        f"{where_generated(run)}; "
+        + (
+            "; ".join(f"{n}: {a.entries} entries, {a.calls:,} calls" for n, a in real.items())
+            or "no real recordings"
+        ),
         "Right: the same template instance, or the same recorded answer after scrubbing; a model's other answer to the same "
         "request is counted apart. A clean threshold of Dice served nothing wrong; its bound is one-sided, 95 %, exact; the "
         "gates are order and marks" + "".join(f"; {reason}" for reason in absent),
-        data={"cuts": cuts, "parameters": by_parameters(run), "elsewhere": _judged_elsewhere(replays),
-              "serve": [_swept(n, a, Rule(serve=t, gates=g), t, name) for n, a in drawn.items() for name, g in _LINES for t in SERVE_STEPS],
-              "review": [_swept("generated", own, Rule(review=t), t, "no gate") for t in REVIEW_STEPS],
-              "embedding": [_swept("generated", own, Rule("cosine", t, 0.75, g), t, f"cosine, {name}") for name, g in _LINES for t in SERVE_STEPS],
-              "defaults": [{"recordings": n, **{k: v for k, v in d.items() if not isinstance(v, list | dict)}} for n, d in defaults.items()],
-              "tiers": [{"recordings": n, "tier": tier, "outcome": outcome, "calls": k} for n, d in defaults.items() for (tier, outcome), k in d["by_tier"].items()]},
-    )  # fmt: skip
+        data={
+            "cuts": cuts,
+            "parameters": by_parameters(run),
+            "elsewhere": _judged_elsewhere(replays),
+            "serve": [
+                _swept(n, a, Rule(serve=t, gates=g), t, name)
+                for n, a in drawn.items()
+                for name, g in _LINES
+                for t in SERVE_STEPS
+            ],
+            "review": [
+                _swept("generated", own, Rule(review=t), t, "no gate") for t in REVIEW_STEPS
+            ],
+            "embedding": [
+                _swept("generated", own, Rule("cosine", t, 0.75, g), t, f"cosine, {name}")
+                for name, g in _LINES
+                for t in SERVE_STEPS
+            ],
+            "defaults": [
+                {"recordings": n, **{k: v for k, v in d.items() if not isinstance(v, list | dict)}}
+                for n, d in defaults.items()
+            ],
+            "tiers": [
+                {"recordings": n, "tier": tier, "outcome": outcome, "calls": k}
+                for n, d in defaults.items()
+                for (tier, outcome), k in d["by_tier"].items()
+            ],
+        },
+    )
 
 
 _LINES = (
@@ -191,17 +250,24 @@ def _defaults(at: Replay) -> dict[str, Any]:
     told, embedded = at.tally(ADR_0003_RULES), at.tally(ADR_0003_WITH_EMBEDDINGS)
     wrong = told.of("served wrong")
     return {
-        "calls": told.n, **told.counts, "wrong_interval": [round(wrong.low, 5), round(wrong.high, 5)],
-        "candidates": told.load, "useful reviews": told.useful, "misses that had a right entry": told.lost,
-        "reviews with embeddings": embedded.counts["review"], "useful with embeddings": embedded.useful,
+        "calls": told.n,
+        **told.counts,
+        "wrong_interval": [round(wrong.low, 5), round(wrong.high, 5)],
+        "candidates": told.load,
+        "useful reviews": told.useful,
+        "misses that had a right entry": told.lost,
+        "reviews with embeddings": embedded.counts["review"],
+        "useful with embeddings": embedded.useful,
         "by_tier": dict(sorted(told.tiers.items())),
-    }  # fmt: skip
+    }
 
 
 def _told(found: dict[str, Any]) -> str:
     low, high = found["wrong_interval"]
-    return (f"of {found['calls']:,}: {found['served right']} right, {found['served wrong']} wrong ({low:.1%} to {high:.1%}), "
-            f"{found['same request, other answer']} the same request with another answer, {found['review']} to review, {found['missed']} missed")  # fmt: skip
+    return (
+        f"of {found['calls']:,}: {found['served right']} right, {found['served wrong']} wrong ({low:.1%} to {high:.1%}), "
+        f"{found['same request, other answer']} the same request with another answer, {found['review']} to review, {found['missed']} missed"
+    )
 
 
 def _clean(found: Cut) -> str:
@@ -221,23 +287,50 @@ def _judged_elsewhere(replays: dict[str, Replay]) -> list[dict[str, Any]]:
             for other, there in replays.items():
                 if other != name:
                     right, wrong = there.cut("dice_multiset", gates).at(chosen)
-                    found.append({"chosen on": name, "gates": label, "threshold": round(chosen, 4), "tried on": other,
-                                  "served right": right, "served wrong": wrong})  # fmt: skip
+                    found.append(
+                        {
+                            "chosen on": name,
+                            "gates": label,
+                            "threshold": round(chosen, 4),
+                            "tried on": other,
+                            "served right": right,
+                            "served wrong": wrong,
+                        }
+                    )
     return found
 
 
 def _cut_row(name: str, found: Cut, gates: str) -> dict[str, Any]:
     wrong_at_1 = found.at(1.0) if found.likeness != "bm25" else (0, 0)
-    return {"recordings": name, "likeness": found.likeness, "gates": gates, "clean threshold": found.clean,
-            "served right": found.clean_served, "wrong at most": found.clean_bound, "calls": found.calls,
-            "right at 1": wrong_at_1[0], "wrong at 1": wrong_at_1[1]}  # fmt: skip
+    return {
+        "recordings": name,
+        "likeness": found.likeness,
+        "gates": gates,
+        "clean threshold": found.clean,
+        "served right": found.clean_served,
+        "wrong at most": found.clean_bound,
+        "calls": found.calls,
+        "right at 1": wrong_at_1[0],
+        "wrong at 1": wrong_at_1[1],
+    }
 
 
 def _swept(name: str, at: Replay, rule: Rule, threshold: float, label: str) -> dict[str, Any]:
     told = at.tally((rule,))
     wrong = told.of("served wrong")
     served = told.counts["served right"] + told.counts["served wrong"]
-    return {"recordings": name, "threshold": threshold, "gates": label, "calls": told.n, **told.counts,
-            "wrong share": wrong.share, "wrong low": wrong.low, "wrong high": wrong.high, "served": served,
-            "wrong of served at most": upper_bound(told.counts["served wrong"], served),
-            "candidates": told.load, "useful reviews": told.useful, "lost": told.lost}  # fmt: skip
+    return {
+        "recordings": name,
+        "threshold": threshold,
+        "gates": label,
+        "calls": told.n,
+        **told.counts,
+        "wrong share": wrong.share,
+        "wrong low": wrong.low,
+        "wrong high": wrong.high,
+        "served": served,
+        "wrong of served at most": upper_bound(told.counts["served wrong"], served),
+        "candidates": told.load,
+        "useful reviews": told.useful,
+        "lost": told.lost,
+    }

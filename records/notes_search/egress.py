@@ -47,26 +47,39 @@ def production_bytes(run: Run) -> Measured:
     for name in (LARGE, SECOND):
         at = project(run, name)
         results = old_searches(run, at)
-        stages = {s: mean(r.by_stage().get(s, 0) for r in results) for s in results[0].by_stage() | {"filter pass": 0}}
+        stages = {
+            s: mean(r.by_stage().get(s, 0) for r in results)
+            for s in results[0].by_stage() | {"filter pass": 0}
+        }
         value[name] = {
-            "megabytes": spread([megabytes(r.bytes) for r in results]), "text_of_the_project_mb": megabytes(at.text_bytes, 1),
+            "megabytes": spread([megabytes(r.bytes) for r in results]),
+            "text_of_the_project_mb": megabytes(at.text_bytes, 1),
             "times_the_text_crosses": {s: round(b / at.text_bytes, 3) for s, b in stages.items()},
             "times_in_all": round(sum(stages.values()) / at.text_bytes, 2),
-        }  # fmt: skip
-    agrees = all(_weighed_right(project(run, LARGE), q.text) for q in asked(project(run, LARGE), WIRE_CHECKS))
+        }
+    agrees = all(
+        _weighed_right(project(run, LARGE), q.text) for q in asked(project(run, LARGE), WIRE_CHECKS)
+    )
     ratio = value[LARGE]["megabytes"]["mean"] / value[SECOND]["megabytes"]["mean"]
     return Measured(
-        {"large_mb": value[LARGE]["megabytes"]["mean"], "second_mb": value[SECOND]["megabytes"]["mean"],
-         "large_over_second": round(ratio, 1), "weighed_bytes_equal_those_that_cross": agrees, **value},
+        {
+            "large_mb": value[LARGE]["megabytes"]["mean"],
+            "second_mb": value[SECOND]["megabytes"]["mean"],
+            "large_over_second": round(ratio, 1),
+            "weighed_bytes_equal_those_that_cross": agrees,
+            **value,
+        },
         _where(run),
         "Assumed: the project that the document describes is the one of 350 MB a search, and the other's notes are a seventh as "
         "long. 350 MB are more than all its text of 296 MB: each round reads a whole row twice.",
-    )  # fmt: skip
+    )
 
 
 def _weighed_right(at: Project, text: str) -> bool:
     crossed, weighed = (at.old.search(Query(text, limit=PAGE_ROWS), weigh=w) for w in (False, True))
-    return [(c.stage, c.round, c.rows, c.bytes) for c in crossed.crossings] == [(c.stage, c.round, c.rows, c.bytes) for c in weighed.crossings]
+    return [(c.stage, c.round, c.rows, c.bytes) for c in crossed.crossings] == [
+        (c.stage, c.round, c.rows, c.bytes) for c in weighed.crossings
+    ]
 
 
 @returns(
@@ -85,15 +98,27 @@ def new_bytes(run: Run) -> Measured:
         pages = [*new_searches(run, at), *_variations(at)]
         found += pages
         rows += [{"path": "old", "project": name, "bytes": r.bytes} for r in old_searches(run, at)]
-        rows += [{"path": "stopgap", "project": name, "bytes": r.bytes} for r in old_searches(run, at, STOPGAP)]
-        rows += [{"path": "new", "project": name, "bytes": r.span.bytes} for r in new_searches(run, at)]
+        rows += [
+            {"path": "stopgap", "project": name, "bytes": r.bytes}
+            for r in old_searches(run, at, STOPGAP)
+        ]
+        rows += [
+            {"path": "new", "project": name, "bytes": r.span.bytes} for r in new_searches(run, at)
+        ]
     sizes = [r.span.bytes for r in found]
     return Measured(
-        {"bytes": spread(sizes, 0), "within_budget": all(s <= budget.bytes_at_most(NEW_PAGE) for s in sizes),
-         "under_100_kb": max(sizes) < LIMIT, "budget": budget.bytes_at_most(NEW_PAGE),
-         "ids": spread([r.span.bytes_ids for r in found], 0), "page": spread([r.span.bytes_page for r in found], 0)},
-        _where(run), f"{len(found)} searches: first pages, deep pages, filters, excerpts of three chunks. Ids and text apart.", data=rows,
-    )  # fmt: skip
+        {
+            "bytes": spread(sizes, 0),
+            "within_budget": all(s <= budget.bytes_at_most(NEW_PAGE) for s in sizes),
+            "under_100_kb": max(sizes) < LIMIT,
+            "budget": budget.bytes_at_most(NEW_PAGE),
+            "ids": spread([r.span.bytes_ids for r in found], 0),
+            "page": spread([r.span.bytes_page for r in found], 0),
+        },
+        _where(run),
+        f"{len(found)} searches: first pages, deep pages, filters, excerpts of three chunks. Ids and text apart.",
+        data=rows,
+    )
 
 
 def _variations(at: Project) -> list[NotesResult]:
@@ -101,8 +126,14 @@ def _variations(at: Project) -> list[NotesResult]:
     out = []
     for q in asked(at, 6):
         out.append(at.new.search(Query(q.text, limit=NEW_PAGE, offset=90), Plan(excerpt_chunks=3)))
-        out.append(at.new.search(Query(q.text, {"note_type": "note"}, NEW_PAGE), Plan(excerpt_chunks=3)))
-        out.append(at.new.search(Query(q.text, {"source_type": ["entity", "observation", "relation"]}, NEW_PAGE)))
+        out.append(
+            at.new.search(Query(q.text, {"note_type": "note"}, NEW_PAGE), Plan(excerpt_chunks=3))
+        )
+        out.append(
+            at.new.search(
+                Query(q.text, {"source_type": ["entity", "observation", "relation"]}, NEW_PAGE)
+            )
+        )
     return out
 
 
@@ -120,16 +151,29 @@ def excerpts(run: Run) -> Measured:
     value: dict[str, Any] = {}
     whole_notes, first_holds = 0, True
     for chunks in (1, 3):
-        hits = [h for q in asked(at, 12) for h in at.new.search(Query(q.text, limit=NEW_PAGE), Plan(excerpt_chunks=chunks)).hits]
+        hits = [
+            h
+            for q in asked(at, 12)
+            for h in at.new.search(Query(q.text, limit=NEW_PAGE), Plan(excerpt_chunks=chunks)).hits
+        ]
         best = {c.id: c for c in at.collection.stores.catalog.chunks([h.best_chunk for h in hits])}
         lengths = _note_lengths(at, [h.id for h in hits])
         whole_notes += sum(len(h.excerpt) >= lengths[h.id] > budget.excerpt_chars for h in hits)
-        first_holds &= all(h.excerpt.startswith(best[h.best_chunk].text[: budget.excerpt_chars][:200]) for h in hits)
+        first_holds &= all(
+            h.excerpt.startswith(best[h.best_chunk].text[: budget.excerpt_chars][:200])
+            for h in hits
+        )
         value[f"longest of {chunks}"] = max(len(h.excerpt) for h in hits)
     return Measured(
-        {"excerpt_opens_with_the_best_chunk": first_holds, "whole_notes": whole_notes, "longest": max(value.values()), **value},
-        at.where, f"The cap is {budget.excerpt_chars} characters a row. A note that is shorter than it is shown as its chunk.",
-    )  # fmt: skip
+        {
+            "excerpt_opens_with_the_best_chunk": first_holds,
+            "whole_notes": whole_notes,
+            "longest": max(value.values()),
+            **value,
+        },
+        at.where,
+        f"The cap is {budget.excerpt_chars} characters a row. A note that is shorter than it is shown as its chunk.",
+    )
 
 
 def _note_lengths(at: Project, ids: list[str]) -> dict[str, int]:
@@ -148,10 +192,15 @@ def rerank_reads(run: Run) -> Measured:
             at.new.search(Query(q.text, limit=NEW_PAGE, offset=offset), rerank=scorer)
     first = [n for n in scorer.read if n]
     return Measured(
-        {"characters": max(sum(n) for n in first), "candidates": max(map(len, first)), "reads": len(first),
-         "allowed_characters": budget.rerank_candidates * budget.document_chars},
-        at.where, "Three pages of each query: the same prefix is read for the first two, and nothing for the third.",
-    )  # fmt: skip
+        {
+            "characters": max(sum(n) for n in first),
+            "candidates": max(map(len, first)),
+            "reads": len(first),
+            "allowed_characters": budget.rerank_candidates * budget.document_chars,
+        },
+        at.where,
+        "Three pages of each query: the same prefix is read for the first two, and nothing for the third.",
+    )
 
 
 class _Counting:
@@ -175,11 +224,19 @@ def one_span(run: Run) -> Measured:
     spans = [[s for s in r.spans if s.call == "search"] for r in results]
     told = results[0].span.plain()
     return Measured(
-        {"spans_a_search": max(map(len, spans)), "fields_present": all(f in told for f in SPAN_FIELDS),
-         "bytes_agree_with_the_stages": all(sum(s.bytes for s in r.spans if s.engine == "duckdb") == r.span.bytes for r in results),
-         "example": {k: told[k] for k in (*SPAN_FIELDS, "bytes_ids", "bytes_page", "bytes_rerank")}},
+        {
+            "spans_a_search": max(map(len, spans)),
+            "fields_present": all(f in told for f in SPAN_FIELDS),
+            "bytes_agree_with_the_stages": all(
+                sum(s.bytes for s in r.spans if s.engine == "duckdb") == r.span.bytes
+                for r in results
+            ),
+            "example": {
+                k: told[k] for k in (*SPAN_FIELDS, "bytes_ids", "bytes_page", "bytes_rerank")
+            },
+        },
         project(run, LARGE).where,
-    )  # fmt: skip
+    )
 
 
 @returns(
@@ -194,17 +251,27 @@ def stopgap_parts(run: Run) -> Measured:
     at = project(run, LARGE)
     queries = some(run, SWITCH_QUERIES)
     found = {s: old_searches(run, at, s, queries) for s in EVERY_SWITCH}
-    table = {s.name: {"megabytes": megabytes(median(r.bytes for r in rs)), "rounds": median(len(r.rounds) for r in rs)}
-             for s, rs in found.items()}  # fmt: skip
+    table = {
+        s.name: {
+            "megabytes": megabytes(median(r.bytes for r in rs)),
+            "rounds": median(len(r.rounds) for r in rs),
+        }
+        for s, rs in found.items()
+    }
     old, new = (table[s.name]["megabytes"] for s in (OLD, STOPGAP))
     condition = table[Switches(row_budget=True).name]["megabytes"]
     return Measured(
-        {"stopgap_removes": round(1 - new / old, 3), "stop_condition_alone_mb": condition,
-         "stop_condition_alone_removes": round(1 - condition / old, 3), "by_parts": table,
-         "left_in_the_stopgap": {k: megabytes(v) for k, v in _left(found[STOPGAP]).items()}},
-        at.where, f"Median over {queries} queries, bytes weighed. The stopgap leaves the full-text leg, which returns whole notes.",
+        {
+            "stopgap_removes": round(1 - new / old, 3),
+            "stop_condition_alone_mb": condition,
+            "stop_condition_alone_removes": round(1 - condition / old, 3),
+            "by_parts": table,
+            "left_in_the_stopgap": {k: megabytes(v) for k, v in _left(found[STOPGAP]).items()},
+        },
+        at.where,
+        f"Median over {queries} queries, bytes weighed. The stopgap leaves the full-text leg, which returns whole notes.",
         data=[{"parts": name, **row} for name, row in table.items()],
-    )  # fmt: skip
+    )
 
 
 def _left(results: list[Any]) -> dict[str, float]:
@@ -213,4 +280,6 @@ def _left(results: list[Any]) -> dict[str, float]:
 
 
 def _where(run: Run) -> str:
-    return f"{ASKED} queries on each; " + "; ".join(project(run, name).where for name in (LARGE, SECOND))
+    return f"{ASKED} queries on each; " + "; ".join(
+        project(run, name).where for name in (LARGE, SECOND)
+    )

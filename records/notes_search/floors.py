@@ -35,21 +35,38 @@ def floor_sweep(run: Run) -> Measured:
         rows += [{"set": name, **r} for r in swept]
         fit = [r for r in swept if r["right_lost"] <= LOST_AT_MOST]
         value[name] = {
-            "best": {rule: max((r for r in fit if r["rule"] == rule), key=lambda r: (r["wrong_refused"], -r["floor"]), default=None) for rule in RULES},
-            "cosines": _cosines(trial), "full_text_finds_nothing": round(np.mean([_no_lexical(legs) for legs in trial.legs.values()]).item(), 4),
-        }  # fmt: skip
+            "best": {
+                rule: max(
+                    (r for r in fit if r["rule"] == rule),
+                    key=lambda r: (r["wrong_refused"], -r["floor"]),
+                    default=None,
+                )
+                for rule in RULES
+            },
+            "cosines": _cosines(trial),
+            "full_text_finds_nothing": round(
+                np.mean([_no_lexical(legs) for legs in trial.legs.values()]).item(), 4
+            ),
+        }
         overlap += _overlap(trial)
     stated = ("unsupported", "alone")
-    works = {n: any(v["best"][r] and v["best"][r]["wrong_refused"] >= REFUSED_AT_LEAST for r in stated) for n, v in value.items()}
+    works = {
+        n: any(v["best"][r] and v["best"][r]["wrong_refused"] >= REFUSED_AT_LEAST for r in stated)
+        for n, v in value.items()
+    }
     return Measured(
-        {"a_floor_refuses_half_and_loses_5_percent": all(works.values()), "by_set": value}, where(found),
-        " ".join([
-            f"Refused: of queries whose relevant documents were taken out, the share of wrong rows that left the first {PAGE}. Lost: of queries "
-            "whose right answer stood there, the share where it no longer does. Full text of any term nearly always finds something, so the rule "
-            "for where it finds nothing is hardly ever asked; the nearest irrelevant and the relevant cosines overlap.", *absent,
-        ]),
+        {"a_floor_refuses_half_and_loses_5_percent": all(works.values()), "by_set": value},
+        where(found),
+        " ".join(
+            [
+                f"Refused: of queries whose relevant documents were taken out, the share of wrong rows that left the first {PAGE}. Lost: of queries "
+                "whose right answer stood there, the share where it no longer does. Full text of any term nearly always finds something, so the rule "
+                "for where it finds nothing is hardly ever asked; the nearest irrelevant and the relevant cosines overlap.",
+                *absent,
+            ]
+        ),
         data={"sweep": rows, "overlap": overlap},
-    )  # fmt: skip
+    )
 
 
 def _no_lexical(legs: Legs) -> bool:
@@ -69,7 +86,9 @@ class _Rows:
     def of(cls, legs: Legs, relevant: Collection[str]) -> _Rows:
         keys = sorted(legs.shares)
         pairs = np.asarray([legs.shares[k] for k in keys], dtype=float).reshape(len(keys), 2)
-        return cls(pairs[:, 0], pairs[:, 1], np.asarray([i in relevant for _, i in keys], dtype=bool))
+        return cls(
+            pairs[:, 0], pairs[:, 1], np.asarray([i in relevant for _, i in keys], dtype=bool)
+        )
 
     def only(self, kept: np.ndarray) -> _Rows:
         return _Rows(self.lexical[kept], self.cosine[kept], self.relevant[kept])
@@ -95,7 +114,10 @@ class _Rows:
 
 
 def _rows(trial: Trial) -> list[_Rows]:
-    return [_Rows.of(legs, {d for d, g in trial.judged.grades[q].items() if g > 0}) for q, legs in trial.legs.items()]
+    return [
+        _Rows.of(legs, {d for d, g in trial.judged.grades[q].items() if g > 0})
+        for q, legs in trial.legs.items()
+    ]
 
 
 def _swept(queries: list[_Rows], rule: str, floor: float) -> dict[str, Any]:
@@ -109,16 +131,22 @@ def _swept(queries: list[_Rows], rule: str, floor: float) -> dict[str, Any]:
         shown = rest.first(np.ones(len(rest.relevant), bool), rest.cosine)
         wrong += len(shown)
         refused += int((~rest.floored(rule, floor)[0][shown]).sum())
-    return {"rule": rule, "floor": floor, "right_lost": round(1 - kept / had, 4), "wrong_refused": round(refused / wrong, 4)}
+    return {
+        "rule": rule,
+        "floor": floor,
+        "right_lost": round(1 - kept / had, 4),
+        "wrong_refused": round(refused / wrong, 4),
+    }
 
 
 def _cosines(trial: Trial) -> dict[str, float]:
     """Medians of the best relevant and the best irrelevant cosine, and the chance that the relevant one is larger."""
     pairs = [(r["relevant"], r["irrelevant"]) for r in _best_cosines(trial)]
     return {
-        "relevant": round(median(r for r, _ in pairs), 4), "irrelevant": round(median(i for _, i in pairs), 4),
+        "relevant": round(median(r for r, _ in pairs), 4),
+        "irrelevant": round(median(i for _, i in pairs), 4),
         "relevant_is_nearer": round(sum(r > i for r, i in pairs) / len(pairs), 4),
-    }  # fmt: skip
+    }
 
 
 def _best_cosines(trial: Trial) -> list[dict[str, float]]:
@@ -138,7 +166,13 @@ def _overlap(trial: Trial) -> list[dict[str, Any]]:
     out = []
     for kind in ("relevant", "irrelevant"):
         counts, _ = np.histogram([r[kind] for r in _best_cosines(trial)], edges)
-        out += [{"set": trial.name, "kind": kind, "cosine": round(float(e) + 0.01, 2), "queries": int(n)} for e, n in zip(edges, counts, strict=False)]
+        out += [
+            {
+                "set": trial.name,
+                "kind": kind,
+                "cosine": round(float(e) + 0.01, 2),
+                "queries": int(n),
+            }
+            for e, n in zip(edges, counts, strict=False)
+        ]
     return out
-
-

@@ -74,25 +74,44 @@ def _trial(run: Run, name: str, collection: Collection) -> Trial:
     ids = catalog.ids_where()
     entity = dict(zip(ids, catalog.entities(ids), strict=True))
     legs, agrees = {}, True
-    with Notes(DuckNotes.open(Path(catalog.path)), Remembering(collection.stores.embedder)) as notes:
+    with Notes(
+        DuckNotes.open(Path(catalog.path)), Remembering(collection.stores.embedder)
+    ) as notes:
         for number, query in enumerate(judged_set.queries):
             legs[query.id] = Legs(_shares(notes, query.text, entity))
             if number % SQL_CHECKS == 0:
-                agrees &= all(_by_statement(notes, query.text, f) == fuse(legs[query.id].shares, f)[:DEPTH] for f in FUSIONS.values())
+                agrees &= all(
+                    _by_statement(notes, query.text, f) == fuse(legs[query.id].shares, f)[:DEPTH]
+                    for f in FUSIONS.values()
+                )
     return Trial(name, collection, judged_set, legs, agrees)
 
 
 def _ask(notes: Notes, text: str, **more: Any) -> Ask:
     text = Query(text).normalised
     vector = notes.embedder.embed_query(text) if text else None
-    return Ask(tuple(notes.engine.tokenizer.terms(text)), vector, typed({}), K_CAP, K_CAP, 0, DEPTH - 1, **more)
+    return Ask(
+        tuple(notes.engine.tokenizer.terms(text)),
+        vector,
+        typed({}),
+        K_CAP,
+        K_CAP,
+        0,
+        DEPTH - 1,
+        **more,
+    )
 
 
 def _by_statement(notes: Notes, text: str, fusion: Any) -> list[tuple[Key, float]]:
-    return [((r.type, r.id), r.score) for r in notes.engine.ranked(_ask(notes, text, fusion=fusion)).rows]
+    return [
+        ((r.type, r.id), r.score)
+        for r in notes.engine.ranked(_ask(notes, text, fusion=fusion)).rows
+    ]
 
 
-def _shares(notes: Notes, text: str, entity: Mapping[Any, str]) -> dict[Key, tuple[float | None, float | None]]:
+def _shares(
+    notes: Notes, text: str, entity: Mapping[Any, str]
+) -> dict[Key, tuple[float | None, float | None]]:
     fts, vec = notes.engine.legs(_ask(notes, text))
     top = fts[0].score if fts else 1.0
     shares: dict[Key, list[float | None]] = {}
@@ -115,36 +134,76 @@ def which_fusion(run: Run) -> Measured:
     for name, trial in found.items():
         comparison = compared(run, trial)
         rows = {m: comparison.pair("max_min", "rrf", m) for m in METRICS}
-        value[name] = {m: {k: rounded(r[k]) for k in ("value_a", "value_b", "difference", "low", "high", "p", "n", "resolution")} for m, r in rows.items()}
+        value[name] = {
+            m: {
+                k: rounded(r[k])
+                for k in ("value_a", "value_b", "difference", "low", "high", "p", "n", "resolution")
+            }
+            for m, r in rows.items()
+        }
         primary.append(rows["nDCG@10"])
         sentences.append(comparison.sentence("max_min", "rrf", "nDCG@10") + f" ({name}).")
-    signs = {sign_of(row) if p < ALPHA else 0 for row, p in zip(primary, holm([r["p"] for r in primary]), strict=True)}
+    signs = {
+        sign_of(row) if p < ALPHA else 0
+        for row, p in zip(primary, holm([r["p"] for r in primary]), strict=True)
+    }
     decided = len(signs) == 1 and signs != {0}
     better = {1: "rrf", -1: "max_min"}.get(next(iter(signs))) if decided else None
-    told = " ".join([*sentences, *absent, "Both are the one statement's: the rankings above are fused in Python and held against it on "
-                     f"every {SQL_CHECKS}th query."])  # fmt: skip
+    told = " ".join(
+        [
+            *sentences,
+            *absent,
+            "Both are the one statement's: the rankings above are fused in Python and held against it on "
+            f"every {SQL_CHECKS}th query.",
+        ]
+    )
     return Measured(
-        {"decided": decided, "better": better, "statement_agrees": all(t.sql_agrees for t in found.values()), "by_set": value},
-        where(found), told if decided else told + " The sets do not agree on one: judged queries of one's own notes would decide.",
+        {
+            "decided": decided,
+            "better": better,
+            "statement_agrees": all(t.sql_agrees for t in found.values()),
+            "by_set": value,
+        },
+        where(found),
+        told
+        if decided
+        else told
+        + " The sets do not agree on one: judged queries of one's own notes would decide.",
         verdict=None if decided else INCONCLUSIVE,
-    )  # fmt: skip
+    )
 
 
 def compared(run: Run, trial: Trial) -> Comparison:
     """Both fusions and each leg alone over the trial's queries."""
 
     def make() -> Comparison:
-        runs = {name: {q: _ids(fuse(legs.shares, f)) for q, legs in trial.legs.items()} for name, f in FUSIONS.items()}
+        runs = {
+            name: {q: _ids(fuse(legs.shares, f)) for q, legs in trial.legs.items()}
+            for name, f in FUSIONS.items()
+        }
         for place, leg in enumerate(("full text alone", "vectors alone")):
-            runs[leg] = {q: _ids(fuse({k: _only(s, place) for k, s in legs.shares.items() if s[place] is not None}, max_min()))
-                         for q, legs in trial.legs.items()}  # fmt: skip
+            runs[leg] = {
+                q: _ids(
+                    fuse(
+                        {
+                            k: _only(s, place)
+                            for k, s in legs.shares.items()
+                            if s[place] is not None
+                        },
+                        max_min(),
+                    )
+                )
+                for q, legs in trial.legs.items()
+            }
         pairs = [("max_min", "rrf"), ("vectors alone", "max_min"), ("full text alone", "max_min")]
         return compare(runs, trial.judged, METRICS, seed=run.seed, pairs=pairs)
 
     return run.once(("notes comparison", trial.name), make)
 
 
-def _only(share: tuple[float | None, float | None], place: int) -> tuple[float | None, float | None]:
+def _only(
+    share: tuple[float | None, float | None], place: int
+) -> tuple[float | None, float | None]:
     return (share[0], None) if place == 0 else (None, share[1])
 
 
@@ -159,7 +218,10 @@ def sign_of(row: Mapping[str, Any]) -> int:
 
 
 def where(found: Mapping[str, Trial]) -> str:
-    return "; ".join(f"{n}, {len(t.judged.ids)} queries, {t.collection.stores.catalog.n:,} chunks" for n, t in found.items())
+    return "; ".join(
+        f"{n}, {len(t.judged.ids)} queries, {t.collection.stores.catalog.n:,} chunks"
+        for n, t in found.items()
+    )
 
 
 def rounded(value: Any) -> Any:

@@ -43,34 +43,61 @@ def observation_chunks(run: Run) -> Measured:
     with_items = loaded(run, "meetings-observations", _with_observations(folder))  # type: ignore[arg-type]
     catalog = with_items.stores.catalog
     said = [c for c in catalog.chunks(catalog.ids_where({"source_type": "observation"}))]
-    said = [said[n] for n in np.unique(np.linspace(0, len(said) - 1, min(some(run, QUERIES), len(said))).round().astype(int))]
+    said = [
+        said[n]
+        for n in np.unique(
+            np.linspace(0, len(said) - 1, min(some(run, QUERIES), len(said))).round().astype(int)
+        )
+    ]
     queries = [JudgedQuery(c.entity_id, every_second_word(c.text)) for c in said]
     note = {c.entity_id: str(c.facets.metadata["note"]) for c in said}
     judged_set = judge(queries, [Qrel(q.id, note[q.id], 1) for q in queries])
     ways = {
-        "without": (plain, {}, "itself"), "with": (with_items, {"source_type": ["entity", "observation"]}, "note"),
+        "without": (plain, {}, "itself"),
+        "with": (with_items, {"source_type": ["entity", "observation"]}, "note"),
         "observations alone": (with_items, {"source_type": "observation"}, "note"),
-    }  # fmt: skip
+    }
     runs, ms, itself = {}, {}, 0
     for name, (collection, filters, returns) in ways.items():
         plan = Plan(returns=returns, budget=Budget(page_rows=DEPTH, excerpt_chars=1))
-        with Notes(DuckNotes.open(Path(collection.stores.catalog.path)), Remembering(with_items.stores.embedder)) as notes:
+        with Notes(
+            DuckNotes.open(Path(collection.stores.catalog.path)),
+            Remembering(with_items.stores.embedder),
+        ) as notes:
             found = {q.id: notes.search(Query(q.text, filters, DEPTH), plan) for q in queries}
             if name == "observations alone":
-                own = {q.id: notes.search(Query(q.text, filters, 1), plan.replace(returns="itself")).keys for q in queries}
+                own = {
+                    q.id: notes.search(
+                        Query(q.text, filters, 1), plan.replace(returns="itself")
+                    ).keys
+                    for q in queries
+                }
                 itself = sum(keys == (("observation", q),) for q, keys in own.items())
         runs[name] = {q: tuple(i for _, i in r.keys) for q, r in found.items()}
-        ms[name] = round(median(next(s.seconds for s in r.spans if s.stage == "rank") for r in found.values()) * 1e3, 2)
-    comparison = compare(runs, judged_set, METRICS, seed=run.seed, pairs=[("without", "with"), ("without", "observations alone")])
+        ms[name] = round(
+            median(next(s.seconds for s in r.spans if s.stage == "rank") for r in found.values())
+            * 1e3,
+            2,
+        )
+    comparison = compare(
+        runs,
+        judged_set,
+        METRICS,
+        seed=run.seed,
+        pairs=[("without", "with"), ("without", "observations alone")],
+    )
     row = comparison.pair("without", "with", "Success@8")
     sign = sign_of(row)
     sizes = {"chunks_without": plain.stores.catalog.n, "chunks_with": catalog.n}
     return Measured(
         {
-            "decided": sign != 0, "better": {1: "with", -1: "without"}.get(sign), **sizes,
+            "decided": sign != 0,
+            "better": {1: "with", -1: "without"}.get(sign),
+            **sizes,
             "success_at_8": {n: round(v, 4) for n, v in _values(comparison, "Success@8").items()},
             "rr": {n: round(v, 4) for n, v in _values(comparison, "RR").items()},
-            "observation_itself_first": round(itself / len(queries), 4), "rank_ms": ms,
+            "observation_itself_first": round(itself / len(queries), 4),
+            "rank_ms": ms,
             "titles_success_at_8": _titles(run, {"without": plain, "with": with_items}),
         },
         f"minutes, {len(queries)} list items of {len(set(note.values()))} notes as observations",
@@ -80,18 +107,27 @@ def observation_chunks(run: Run) -> Measured:
         f"observations of the form “- [category] text”, so list items of {ITEM_WORDS[0]} to {ITEM_WORDS[1]} words stand for them."
         + ("" if sign else " More queries, or one's own observations, would decide."),
         verdict=None if sign else INCONCLUSIVE,
-    )  # fmt: skip
+    )
 
 
 def _titles(run: Run, collections: dict[str, Collection]) -> dict[str, float]:
     """Ordinary searches beside: the minutes' titles as queries for their notes, observations returned as notes."""
     out = {}
     for name, collection in collections.items():
-        items = known_items.titles(known_items.chunks_of(collection.stores.catalog), limit=some(run, TITLES), seed=run.seed)
+        items = known_items.titles(
+            known_items.chunks_of(collection.stores.catalog), limit=some(run, TITLES), seed=run.seed
+        )
         wanted = {q.query_id: q.entity_id for q in items.qrels}
         filters = {"source_type": ["entity", "observation"]}
-        with Notes(DuckNotes.open(Path(collection.stores.catalog.path)), Remembering(collection.stores.embedder)) as notes:
-            found = [("entity", wanted[q.id]) in notes.search(Query(q.text, filters), Plan(returns="note")).keys for q in items.queries]
+        with Notes(
+            DuckNotes.open(Path(collection.stores.catalog.path)),
+            Remembering(collection.stores.embedder),
+        ) as notes:
+            found = [
+                ("entity", wanted[q.id])
+                in notes.search(Query(q.text, filters), Plan(returns="note")).keys
+                for q in items.queries
+            ]
         out[name] = round(sum(found) / len(found), 4)
     return out
 
@@ -102,7 +138,9 @@ def every_second_word(text: str) -> str:
 
 
 def _values(comparison: Comparison, metric: str) -> dict[str, float]:
-    return {r["variant"]: r["value"] for r in comparison.per_variant.filter(metric=metric).to_dicts()}
+    return {
+        r["variant"]: r["value"] for r in comparison.per_variant.filter(metric=metric).to_dicts()
+    }
 
 
 def _with_observations(folder: Path) -> Source:
@@ -120,9 +158,14 @@ def _with_observations(folder: Path) -> Source:
                 if len(mine) < ITEMS_A_NOTE and text not in held:
                     held[text] = None
                     made = replace(
-                        chunk, entity_id=f"{chunk.entity_id}#observation/{len(mine)}", chunk_index=0, text=text,
-                        source_type="observation", links=(), facets=replace(chunk.facets, metadata={"note": chunk.entity_id}),
-                    )  # fmt: skip
+                        chunk,
+                        entity_id=f"{chunk.entity_id}#observation/{len(mine)}",
+                        chunk_index=0,
+                        text=text,
+                        source_type="observation",
+                        links=(),
+                        facets=replace(chunk.facets, metadata={"note": chunk.entity_id}),
+                    )
                     items.append(made)
                     mine.append(made)
         for made in items:
@@ -139,5 +182,3 @@ def _items(text: str) -> Iterator[str]:
         words = rest.split()
         if mark in ("-", "*", "+") and ITEM_WORDS[0] <= len(words) <= ITEM_WORDS[1]:
             yield " ".join(words)
-
-

@@ -42,14 +42,23 @@ FILTER_QUERIES = 9
 @returns("by_project", "four_or_more", "most", "searches", "two_or_more")
 def round_distribution(run: Run) -> Measured:
     """B03: how many searches take how many rounds, on both projects together and on each."""
-    counts = {name: Counter(len(r.rounds) for r in old_searches(run, project(run, name))) for name in (LARGE, SECOND)}
+    counts = {
+        name: Counter(len(r.rounds) for r in old_searches(run, project(run, name)))
+        for name in (LARGE, SECOND)
+    }
     shares = {name: _shares(found) for name, found in counts.items()}
-    rows = [{"project": name, "rounds": k, "searches": n} for name, found in counts.items() for k, n in sorted(found.items())]
+    rows = [
+        {"project": name, "rounds": k, "searches": n}
+        for name, found in counts.items()
+        for k, n in sorted(found.items())
+    ]
     return Measured(
-        {**_shares(counts[LARGE] + counts[SECOND]), "by_project": shares}, _where(run),
+        {**_shares(counts[LARGE] + counts[SECOND]), "by_project": shares},
+        _where(run),
         "The document's searches go over all projects and queries of a service; these go over two heavy projects, "
-        "taken together, and a chosen mix of queries.", data=rows,
-    )  # fmt: skip
+        "taken together, and a chosen mix of queries.",
+        data=rows,
+    )
 
 
 def _shares(found: Counter[int]) -> dict[str, Any]:
@@ -57,8 +66,9 @@ def _shares(found: Counter[int]) -> dict[str, Any]:
     return {
         "two_or_more": round(sum(n for k, n in found.items() if k >= 2) / total, 3),
         "four_or_more": round(sum(n for k, n in found.items() if k >= 4) / total, 3),
-        "searches": total, "most": max(found),
-    }  # fmt: skip
+        "searches": total,
+        "most": max(found),
+    }
 
 
 @returns(
@@ -85,17 +95,23 @@ def six_rounds(run: Run) -> Measured:
     total = round(sum(ROUNDS_SECONDS), 1)
     return Measured(
         {
-            "seconds_of_the_six_rounds": total, "outside_of_them": round(101.0 - total, 1), "rounds_here": len(inside),
+            "seconds_of_the_six_rounds": total,
+            "outside_of_them": round(101.0 - total, 1),
+            "rounds_here": len(inside),
             "relative_seconds": [round(r["seconds"] / first["seconds"], 1) for r in inside],
             "relative_bytes": [round(r["bytes"] / first["bytes"], 1) for r in inside],
             "document_relative_seconds": [round(s / ROUNDS_SECONDS[0], 1) for s in ROUNDS_SECONDS],
             "share_outside_of_rounds": round(1 - sum(r["seconds"] for r in inside) / wall, 3),
-            "seconds": round(wall, 3), "megabytes": megabytes(result.bytes),
+            "seconds": round(wall, 3),
+            "megabytes": megabytes(result.bytes),
         },
-        at.where, f"“{chosen.query.text}”, text crossing. The six rounds of the document sum to {total} s and not to 101: "
+        at.where,
+        f"“{chosen.query.text}”, text crossing. The six rounds of the document sum to {total} s and not to 101: "
         "39.5 s lie outside of them and are not explained. Here what is outside is the full-text leg and Python.",
-        data=rows, timing=("seconds",), timing_ratios=("relative_seconds", "share_outside_of_rounds"),
-    )  # fmt: skip
+        data=rows,
+        timing=("seconds",),
+        timing_ratios=("relative_seconds", "share_outside_of_rounds"),
+    )
 
 
 def _longest(results: list[OldResult]) -> OldResult:
@@ -110,11 +126,20 @@ def waterfall(result: OldResult) -> list[dict[str, Any]]:
     for number in (OUTSIDE, *rounds):
         own = [c for c in result.crossings if c.round == number]
         made = rounds.get(number)
-        rows.append({
-            "round": number, "seconds": sum(c.seconds for c in own), "rows": sum(c.rows for c in own),
-            "bytes": sum(c.bytes for c in own), "window": made.window if made else 0, "admitted": made.admitted if made else 0,
-            **{c: sum(x.bytes for x in own if x.stage == c) for c in ("full text", "vector", "chunk text", "hydrate", "filter pass")},
-        })  # fmt: skip
+        rows.append(
+            {
+                "round": number,
+                "seconds": sum(c.seconds for c in own),
+                "rows": sum(c.rows for c in own),
+                "bytes": sum(c.bytes for c in own),
+                "window": made.window if made else 0,
+                "admitted": made.admitted if made else 0,
+                **{
+                    c: sum(x.bytes for x in own if x.stage == c)
+                    for c in ("full text", "vector", "chunk text", "hydrate", "filter pass")
+                },
+            }
+        )
     return rows
 
 
@@ -131,22 +156,28 @@ def windows(run: Run) -> Measured:
     at = project(run, LARGE)
     results = old_searches(run, at)
     even = candidate_window(_even, OldSettings(), OLD, filtered=True)
-    endless = candidate_window(lambda number, window: Reading(window, 1.0, 0, {}), OldSettings(), OLD, filtered=True)
+    endless = candidate_window(
+        lambda number, window: Reading(window, 1.0, 0, {}), OldSettings(), OLD, filtered=True
+    )
     by_window: dict[int, list[int]] = {}
     for result in results:
         for r in result.rounds:
             by_window.setdefault(r.window, []).append(r.admitted)
     return Measured(
         {
-            "windows": [r.window for r in endless.rounds], "even_notes_met_in_round": len(even.rounds),
+            "windows": [r.window for r in endless.rounds],
+            "even_notes_met_in_round": len(even.rounds),
             "even_window": even.rounds[-1].window,
             "ways_out": {e.value: sum(r.exit == e for r in results) for e in Exit},
             "rows_admitted_by_window": {w: round(median(a)) for w, a in sorted(by_window.items())},
-            "rounds_where_the_budget_was_met": dict(sorted(Counter(len(r.rounds) for r in results if r.exit == Exit.BUDGET).items())),
+            "rounds_where_the_budget_was_met": dict(
+                sorted(Counter(len(r.rounds) for r in results if r.exit == Exit.BUDGET).items())
+            ),
         },
-        at.where, f"The budget is {CANDIDATE_LIMIT} and is compared with rows. With an even {CHUNKS_A_NOTE} chunks a note it is met in "
+        at.where,
+        f"The budget is {CANDIDATE_LIMIT} and is compared with rows. With an even {CHUNKS_A_NOTE} chunks a note it is met in "
         "round 7; uneven notes meet it where many notes share what is asked for.",
-    )  # fmt: skip
+    )
 
 
 def _even(number: int, window: int) -> Reading:
@@ -167,19 +198,40 @@ def default_filter(run: Run) -> Measured:
     value: dict[str, Any] = {"old": {}, "new": {}}
     every = {"source_type": ["entity", "observation", "relation"]}
     for label, default in (("default", True), ("none", False)):
-        old = [at.old.search(Query(q.text, limit=PAGE_ROWS), weigh=True, default_type=default) for q in asked(at, some(run, FILTER_QUERIES))]
-        value["old"][label] = {"rounds": median(len(r.rounds) for r in old), "megabytes": megabytes(median(r.bytes for r in old)),
-                               "ms": round(median(r.seconds for r in old) * 1e3, 1)}  # fmt: skip
-        new = [at.new.search(Query(q.text, {} if default else every)) for q in asked(at, some(run, FILTER_QUERIES))]
-        value["new"][label] = {"rounds": 1, "bytes": median(r.span.bytes for r in new), "ms": round(median(r.span.seconds for r in new) * 1e3, 1)}
+        old = [
+            at.old.search(Query(q.text, limit=PAGE_ROWS), weigh=True, default_type=default)
+            for q in asked(at, some(run, FILTER_QUERIES))
+        ]
+        value["old"][label] = {
+            "rounds": median(len(r.rounds) for r in old),
+            "megabytes": megabytes(median(r.bytes for r in old)),
+            "ms": round(median(r.seconds for r in old) * 1e3, 1),
+        }
+        new = [
+            at.new.search(Query(q.text, {} if default else every))
+            for q in asked(at, some(run, FILTER_QUERIES))
+        ]
+        value["new"][label] = {
+            "rounds": 1,
+            "bytes": median(r.span.bytes for r in new),
+            "ms": round(median(r.span.seconds for r in new) * 1e3, 1),
+        }
     return Measured(
         {
-            "rounds_added_in_the_old_path": value["old"]["default"]["rounds"] - value["old"]["none"]["rounds"],
-            "rounds_added_in_the_new_path": value["new"]["default"]["rounds"] - value["new"]["none"]["rounds"],
-            "time_in_the_new_path": round(value["new"]["default"]["ms"] / value["new"]["none"]["ms"], 2), **value,
+            "rounds_added_in_the_old_path": value["old"]["default"]["rounds"]
+            - value["old"]["none"]["rounds"],
+            "rounds_added_in_the_new_path": value["new"]["default"]["rounds"]
+            - value["new"]["none"]["rounds"],
+            "time_in_the_new_path": round(
+                value["new"]["default"]["ms"] / value["new"]["none"]["ms"], 2
+            ),
+            **value,
         },
-        at.where, "The filter asks for notes; without it the old loop is not entered. Bytes of the old path are weighed.", timing=("*.*.ms",), timing_ratios=("time_in_the_new_path",),
-    )  # fmt: skip
+        at.where,
+        "The filter asks for notes; without it the old loop is not entered. Bytes of the old path are weighed.",
+        timing=("*.*.ms",),
+        timing_ratios=("time_in_the_new_path",),
+    )
 
 
 @returns("budget_is_never_met", "first_round_share_by_similarity_floor", "large", "second")
@@ -192,15 +244,18 @@ def first_round(run: Run) -> Measured:
         value[name] = {
             "stopped_in_the_first_round": round(len(first) / len(results), 3),
             "by_way_out": dict(Counter(r.exit.value for r in first)),
-            "budget_met_at_last": round(sum(r.exit == Exit.BUDGET for r in results) / len(results), 3),
+            "budget_met_at_last": round(
+                sum(r.exit == Exit.BUDGET for r in results) / len(results), 3
+            ),
         }
     low = {f"{floor:.2f}": _floor_share(run, floor) for floor in FLOORS}
     met = any(v["budget_met_at_last"] for v in value.values())
     return Measured(
-        {"budget_is_never_met": not met, **value, "first_round_share_by_similarity_floor": low}, _where(run),
+        {"budget_is_never_met": not met, **value, "first_round_share_by_similarity_floor": low},
+        _where(run),
         "In a project of long notes the first window cannot meet the budget: the way out is the similarity floor, and how many "
         "take it hangs on the floor and on the queries. Small projects, which end by exhaustion, are not in the replica.",
-    )  # fmt: skip
+    )
 
 
 FLOORS = (0.55, 0.6, 0.65, 0.7, 0.75)
@@ -215,7 +270,9 @@ def _floor_share(run: Run, floor: float) -> float:
 
 def _tail(at: Project, text: str) -> float:
     """The similarity of the last of the nearest 260 chunks."""
-    found = at.collection.stores.catalog.nearest(at.new.embedder.embed_query(Query(text).normalised), {}, CANDIDATE_LIMIT)
+    found = at.collection.stores.catalog.nearest(
+        at.new.embedder.embed_query(Query(text).normalised), {}, CANDIDATE_LIMIT
+    )
     return found[-1][1] if found else -1.0
 
 

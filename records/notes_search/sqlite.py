@@ -26,9 +26,12 @@ SHARE = 0.0625
 QUERIES = 15
 FACTORS = (1, 2, 4, 8, 16)
 FILTERS = {
-    "half": {"note_type": ["note", "schedule"]}, "quarter": {"note_type": "activity"}, "sixteenth": {"note_type": "schedule"},
-    "a subject": {"tags": "storage"}, "a subject and a kind": {"tags": "storage", "note_type": "note"},
-}  # fmt: skip
+    "half": {"note_type": ["note", "schedule"]},
+    "quarter": {"note_type": "activity"},
+    "sixteenth": {"note_type": "schedule"},
+    "a subject": {"tags": "storage"},
+    "a subject and a kind": {"tags": "storage", "note_type": "note"},
+}
 """Kinds can go into the vector search; a tag, one of a list, stays out. A subject is near what is asked about it."""
 
 
@@ -59,15 +62,22 @@ def bounded_overfetch(run: Run) -> Measured:
             ((chunks,),) = notes.engine.con.execute("SELECT count(*) FROM chunk").fetchall()
     by_label = {r["filter"]: {k: v for k, v in r.items() if k != "filter"} for r in rows}
     return Measured(
-        {"rounds": 1, "recall_where_half_is_admitted": by_label["half"][f"recall at {OVERFETCH} × k"],
-         "recall_where_a_subject_is_asked_for": by_label["a subject"][f"recall at {OVERFETCH} × k"],
-         "by_filter": by_label, "seconds_to_build": round(built, 1)},
+        {
+            "rounds": 1,
+            "recall_where_half_is_admitted": by_label["half"][f"recall at {OVERFETCH} × k"],
+            "recall_where_a_subject_is_asked_for": by_label["a subject"][
+                f"recall at {OVERFETCH} × k"
+            ],
+            "by_filter": by_label,
+            "seconds_to_build": round(built, 1),
+        },
         f"{chunks:,} chunks of {at.collection.name} in SQLite, {len(asks)} queries, k = {LEAST_K}",
         f"Recall is of the {LEAST_K} nearest admitted chunks. {OVERFETCH} × k reaches them where about half is admitted; where less is, rows are "
         "missing without a word, and nearly all where the filter has nothing to do with the query. A filter that goes into the search, and "
-        "else a comparison of every admitted vector (ms_exact), miss none.", data=rows,
+        "else a comparison of every admitted vector (ms_exact), miss none.",
+        data=rows,
         timing=("seconds_to_build", "by_filter.*.ms_exact", "by_filter.*.ms_overfetched"),
-    )  # fmt: skip
+    )
 
 
 def _ask(notes: Notes, text: str) -> tuple[tuple[str, ...], Any]:
@@ -75,15 +85,26 @@ def _ask(notes: Notes, text: str) -> tuple[tuple[str, ...], Any]:
     return tuple(notes.engine.tokenizer.terms(text)), notes.embedder.embed_query(text)
 
 
-def _row(engine: SqliteNotes, asks: list[tuple[tuple[str, ...], Any]], label: str, filters: dict[str, Any]) -> dict[str, Any]:
+def _row(
+    engine: SqliteNotes,
+    asks: list[tuple[tuple[str, ...], Any]],
+    label: str,
+    filters: dict[str, Any],
+) -> dict[str, Any]:
     made = [Ask(terms, vector, typed(filters), LEAST_K, LEAST_K, 0, 10) for terms, vector in asks]
     (admitted,) = engine.con.execute(*_count(filters)).fetchone()
     (total,) = engine.con.execute("SELECT count(*) FROM chunk").fetchone()
     truth = [set(engine.nearest_exact(ask)) for ask in made]
-    row: dict[str, Any] = {"filter": label, "admitted": round(admitted / total, 4), "goes_in": engine.pushes_down(made[0])}
+    row: dict[str, Any] = {
+        "filter": label,
+        "admitted": round(admitted / total, 4),
+        "goes_in": engine.pushes_down(made[0]),
+    }
     for factor in FACTORS:
         found = [set(engine.nearest_overfetched(ask, factor)) for ask in made]
-        row[f"recall at {factor} × k"] = round(mean(len(f & t) / len(t) for f, t in zip(found, truth, strict=True) if t), 4)
+        row[f"recall at {factor} × k"] = round(
+            mean(len(f & t) / len(t) for f, t in zip(found, truth, strict=True) if t), 4
+        )
     row["ms_exact"] = _ms(made, engine.nearest_exact)
     row["ms_overfetched"] = _ms(made, lambda ask: engine.nearest_overfetched(ask, OVERFETCH))
     return row

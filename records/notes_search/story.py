@@ -25,7 +25,13 @@ WATERFALL = (
 def tell_old(run: Run) -> None:
     """Rounds of the old path, and one search round by round."""
     if rows := run.data.get("B03"):
-        run.chart("rounds", charts.rounds(rows), "How many rounds a search takes in the old path, on both projects.", "The old path", claims=["B03", "B22"])
+        run.chart(
+            "rounds",
+            charts.rounds(rows),
+            "How many rounds a search takes in the old path, on both projects.",
+            "The old path",
+            claims=["B03", "B22"],
+        )
     if rows := run.data.get("B04"):
         run.chart("waterfall", charts.waterfall(rows), WATERFALL, claims=["B04", "B05"])
 
@@ -33,9 +39,20 @@ def tell_old(run: Run) -> None:
 def tell_bytes(run: Run) -> None:
     """Bytes of the three paths against the limit, and what each part of the stopgap removes."""
     if rows := run.data.get("B08"):
-        run.chart("bytes", charts.bytes_by_path(rows, LIMIT), "What one search moves, one mark a query, the median as a diamond.", "Bytes", claims=["B02", "B08", "B21"])
+        run.chart(
+            "bytes",
+            charts.bytes_by_path(rows, LIMIT),
+            "What one search moves, one mark a query, the median as a diamond.",
+            "Bytes",
+            claims=["B02", "B08", "B21"],
+        )
     if rows := run.data.get("B21"):
-        run.chart("stopgap", charts.parts(rows), "The stopgap's parts singly and together.", claims=["B21"])
+        run.chart(
+            "stopgap",
+            charts.parts(rows),
+            "The stopgap's parts singly and together.",
+            claims=["B21"],
+        )
 
 
 def tell_growth(run: Run) -> None:
@@ -43,9 +60,20 @@ def tell_growth(run: Run) -> None:
     if rows := run.data.get("B09"):
         slopes = run.row("B09").measured["slopes"]
         for what in ("seconds", "bytes"):
-            run.chart(f"growth-{what}", charts.growth(rows, what, slopes), f"Growth of {'time' if what == 'seconds' else 'bytes'}: a slope of 1 is in proportion.", "Growth", claims=["B09"])
+            run.chart(
+                f"growth-{what}",
+                charts.growth(rows, what, slopes),
+                f"Growth of {'time' if what == 'seconds' else 'bytes'}: a slope of 1 is in proportion.",
+                "Growth",
+                claims=["B09"],
+            )
     if rows := run.data.get("B13"):
-        run.chart("layouts", charts.layouts(rows), "One search by layout and by how much the filter admits. Narrow facets: two tables, and what filters ask for in a third one of its own.", claims=["B13"])
+        run.chart(
+            "layouts",
+            charts.layouts(rows),
+            "One search by layout and by how much the filter admits. Narrow facets: two tables, and what filters ask for in a third one of its own.",
+            claims=["B13"],
+        )
 
 
 def tell_questions(run: Run) -> None:
@@ -54,11 +82,31 @@ def tell_questions(run: Run) -> None:
 
     trials, absent = judged.trials(run)
     for name, trial in trials.items():
-        table = judged.compared(run, trial).per_variant.pivot(on="metric", index="variant", values="value").with_columns(pl.exclude("variant").round(4))
-        run.table(f"fusions-{name}", table, f"{name}: {len(trial.judged.ids)} queries, both fusions and each leg alone.", "The open questions", claims=["B11"])
+        table = (
+            judged.compared(run, trial)
+            .per_variant.pivot(on="metric", index="variant", values="value")
+            .with_columns(pl.exclude("variant").round(4))
+        )
+        run.table(
+            f"fusions-{name}",
+            table,
+            f"{name}: {len(trial.judged.ids)} queries, both fusions and each leg alone.",
+            "The open questions",
+            claims=["B11"],
+        )
     if kept := run.data.get("B14"):
-        run.chart("floors", charts.floor_sweep(kept["sweep"]), "A weak-match floor from 0.40 to 0.90: what it refuses where the relevant documents are gone, and what it loses where they are there.", claims=["B14"])
-        run.chart("cosines", charts.cosine_overlap(kept["overlap"]), "The nearest relevant and the nearest irrelevant document of every query.", claims=["B14"])
+        run.chart(
+            "floors",
+            charts.floor_sweep(kept["sweep"]),
+            "A weak-match floor from 0.40 to 0.90: what it refuses where the relevant documents are gone, and what it loses where they are there.",
+            claims=["B14"],
+        )
+        run.chart(
+            "cosines",
+            charts.cosine_overlap(kept["overlap"]),
+            "The nearest relevant and the nearest irrelevant document of every query.",
+            claims=["B14"],
+        )
     for reason in absent:
         run.story(f"Not measured: {reason}.")
 
@@ -75,7 +123,9 @@ def tell_own(run: Run, queries: list[str], limit: int) -> None:
     if not (name and queries):
         return
     collection = run.open(name)
-    with Notes(DuckNotes.open(Path(collection.stores.catalog.path)), collection.stores.embedder) as notes:
+    with Notes(
+        DuckNotes.open(Path(collection.stores.catalog.path)), collection.stores.embedder
+    ) as notes:
         for number, text in enumerate(queries, 1):
             found = notes.search(text, Plan(budget=Budget(page_rows=limit)), limit=limit)
             rows = [_row(h) for h in found.hits]
@@ -84,7 +134,14 @@ def tell_own(run: Run, queries: list[str], limit: int) -> None:
 
 
 def _row(hit: Any) -> dict[str, Any]:
-    return {"rank": hit.rank, "type": hit.type, "id": hit.id, "score": round(hit.score, 4), "title": hit.title, "excerpt": excerpt(hit.excerpt, hit.title, EXCERPT_CHARACTERS)}
+    return {
+        "rank": hit.rank,
+        "type": hit.type,
+        "id": hit.id,
+        "score": round(hit.score, 4),
+        "title": hit.title,
+        "excerpt": excerpt(hit.excerpt, hit.title, EXCERPT_CHARACTERS),
+    }
 
 
 def find(run: Run) -> None:
@@ -122,14 +179,28 @@ def _answers(run: Run) -> list[str]:
     told = []
     if isinstance(fusion.measured, dict):
         better = _FUSIONS.get(fusion.measured["better"], "Undecided")
-        sets = ", ".join(f"{s['nDCG@10']['difference']:+.4f} on {n}" for n, s in fusion.measured["by_set"].items())
+        sets = ", ".join(
+            f"{s['nDCG@10']['difference']:+.4f} on {n}"
+            for n, s in fusion.measured["by_set"].items()
+        )
         told.append(f"RRF or max + 0.3 × min? {better} (RRF minus the other, nDCG@10: {sets}).")
     if isinstance(observations.measured, dict):
         found = observations.measured["success_at_8"]
-        told.append(f"Observation chunks? The right note is in the first 8 for {found['with']:.3f} of the queries with them, {found['without']:.3f} without.")
+        told.append(
+            f"Observation chunks? The right note is in the first 8 for {found['with']:.3f} of the queries with them, {found['without']:.3f} without."
+        )
     faster, floor = run.row("B13"), run.row("B14")
-    told.append("One table or two? " + ("One is faster." if faster.verdict == HOLDS else f"{faster.verdict.capitalize()}."))
+    told.append(
+        "One table or two? "
+        + ("One is faster." if faster.verdict == HOLDS else f"{faster.verdict.capitalize()}.")
+    )
     if isinstance(floor.measured, dict):
-        found = "There is one" if floor.measured["a_floor_refuses_half_and_loses_5_percent"] else "None of those swept"
-        told.append(f"A weak-match floor that refuses half of the wrong rows and loses 5 % of the right ones? {found}.")
+        found = (
+            "There is one"
+            if floor.measured["a_floor_refuses_half_and_loses_5_percent"]
+            else "None of those swept"
+        )
+        told.append(
+            f"A weak-match floor that refuses half of the wrong rows and loses 5 % of the right ones? {found}."
+        )
     return told

@@ -83,7 +83,15 @@ def _opened(run: Run, name: str) -> Project:
     old = OldNotes(catalog, old_schema(collection), embedder)
     sql = "SELECT count(*), sum(length(content_snippet)), sum(content_bytes) FROM old.search_index WHERE source_type = 'entity'"
     ((count, characters, text_bytes),) = old.file.rows(sql)
-    return Project(name, collection, Notes(DuckNotes.open(catalog), embedder), old, count, characters, text_bytes)
+    return Project(
+        name,
+        collection,
+        Notes(DuckNotes.open(catalog), embedder),
+        old,
+        count,
+        characters,
+        text_bytes,
+    )
 
 
 def asked(at: Project, count: int = ASKED) -> tuple[JudgedQuery, ...]:
@@ -98,11 +106,16 @@ def some(run: Run, count: int) -> int:
     return count if full_size(run) else -(-count // 3)
 
 
-def old_searches(run: Run, at: Project, switches: Switches = OLD, count: int = ASKED) -> list[OldResult]:
+def old_searches(
+    run: Run, at: Project, switches: Switches = OLD, count: int = ASKED
+) -> list[OldResult]:
     """The old path's results of the asked queries, bytes weighed by stored lengths (see Wire)."""
     return run.once(
         ("old searches", at.name, switches, count),
-        lambda: [at.old.search(Query(q.text, limit=PAGE_ROWS), switches, weigh=True) for q in asked(at, count)],
+        lambda: [
+            at.old.search(Query(q.text, limit=PAGE_ROWS), switches, weigh=True)
+            for q in asked(at, count)
+        ],
     )
 
 
@@ -114,7 +127,9 @@ def new_searches(run: Run, at: Project, count: int = ASKED) -> list[NotesResult]
     )
 
 
-def in_turn(sides: Mapping[str, Callable[[], Any]], turns: int, queries: int, seed: int = 0) -> dict[str, float]:
+def in_turn(
+    sides: Mapping[str, Callable[[], Any]], turns: int, queries: int, seed: int = 0
+) -> dict[str, float]:
     """Median milliseconds a query of each side. All run in each turn, in an order drawn anew from the seed, since what
     runs before a side leaves the processor's caches warm or cold for it; one turn warms up where there are several."""
     spent: dict[str, list[float]] = {name: [] for name in sides}
@@ -132,7 +147,12 @@ def in_turn(sides: Mapping[str, Callable[[], Any]], turns: int, queries: int, se
 def spread(values: Sequence[float], digits: int = 1) -> dict[str, float]:
     """p50, p95, mean and max, rounded."""
     found = np.asarray(values, dtype=float)
-    named = {"p50": np.percentile(found, 50), "p95": np.percentile(found, 95), "mean": found.mean(), "max": found.max()}
+    named = {
+        "p50": np.percentile(found, 50),
+        "p95": np.percentile(found, 95),
+        "mean": found.mean(),
+        "max": found.max(),
+    }
     return {k: round(float(v), digits) for k, v in named.items()}
 
 

@@ -13,7 +13,14 @@ from helpers.made_sources import source_of
 from helpers.qdrant_double import QdrantDouble
 from typer.testing import CliRunner
 
-from workbench.analysis.capture.capture import NEUTRAL, TOLERANCE, VARIANTS, capture, toml_of, write_incident
+from workbench.analysis.capture.capture import (
+    NEUTRAL,
+    TOLERANCE,
+    VARIANTS,
+    capture,
+    toml_of,
+    write_incident,
+)
 from workbench.analysis.capture.live import Loaded
 from workbench.cli import app
 from workbench.errors import BadParameter

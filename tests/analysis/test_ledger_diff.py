@@ -4,7 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from workbench.analysis.ledger.ledger import Ledger, Row, compare, differing, leaves, sentence, shown
+from workbench.analysis.ledger.ledger import (
+    Ledger,
+    Row,
+    compare,
+    differing,
+    leaves,
+    sentence,
+    shown,
+)
 
 HEADER = {
     "record": "r", "parameters": {"limit": 8}, "inputs": {"c": {"content": "aa"}}, "seeds": {"seed": 0},

@@ -2,7 +2,13 @@
 
 import pytest
 
-from workbench.analysis.explain.targets import NEAREST, SHOWN, AmbiguousTarget, NoSuchTarget, resolve
+from workbench.analysis.explain.targets import (
+    NEAREST,
+    SHOWN,
+    AmbiguousTarget,
+    NoSuchTarget,
+    resolve,
+)
 from workbench.retrieval.search import open_collection
 from workbench.sources.base import Source
 from workbench.stores.load import load

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.analysis.evaluate.metrics import MONOTONE, Tie, metric_range, per_query, split_by, ties
+from workbench.analysis.evaluate.metrics import (
+    MONOTONE,
+    Tie,
+    metric_range,
+    per_query,
+    split_by,
+    ties,
+)
 from workbench.errors import BadParameter
 
 METRICS = ("nDCG@3", "nDCG", "RR", "RR@2", "R@3", "AP", "AP@3", "P@3", "P(rel=2)@3", "Success@2", "Rprec",

@@ -8,7 +8,13 @@ import pytest
 from helpers.matching import aws_frame, chat, chat_answer, sse
 
 from workbench.matching.formats import format_of, read_answer, read_request
-from workbench.matching.formats.wire import NotUnderstood, TruncatedStream, Wire, aws_frames, server_sent
+from workbench.matching.formats.wire import (
+    NotUnderstood,
+    TruncatedStream,
+    Wire,
+    aws_frames,
+    server_sent,
+)
 from workbench.matching.request import Part, RecordedRequest
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}

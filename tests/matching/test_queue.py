@@ -16,7 +16,14 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from workbench.matching.cascade import ask
 from workbench.matching.library import ADR_0003, Library
-from workbench.matching.queue import AlreadyDecided, NoCandidate, approve, candidate, candidates, reject
+from workbench.matching.queue import (
+    AlreadyDecided,
+    NoCandidate,
+    approve,
+    candidate,
+    candidates,
+    reject,
+)
 from workbench.matching.request import plain
 
 # Texts that share most of their words, so that nearly all of them are near each other; with a volatile value, so

@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 from workbench.matching.cascade import ask
 from workbench.matching.library import Library
 from workbench.matching.request import Message, Part, RecordedRequest, Tool, plain
-from workbench.matching.rules import BadRule, RuleSet, Seen, read_rules, redaction, rule_from, scrubbing
+from workbench.matching.rules import (
+    BadRule,
+    RuleSet,
+    Seen,
+    read_rules,
+    redaction,
+    rule_from,
+    scrubbing,
+)
 
 BOTH = [*redaction().rules.rules, *scrubbing().rules]
 

@@ -9,7 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.errors import BadParameter
-from workbench.sources.chunking import CHUNK_SIZE, OVERLAP, below_heading, markdown_units, pack, split_plain
+from workbench.sources.chunking import (
+    CHUNK_SIZE,
+    OVERLAP,
+    below_heading,
+    markdown_units,
+    pack,
+    split_plain,
+)
 
 WORDS = st.text("abcdé.! \t", min_size=1, max_size=60)
 LINES = st.one_of(

@@ -11,7 +11,15 @@ import pytest
 
 from workbench.errors import BadParameter
 from workbench.sources.base import SourceError
-from workbench.sources.pydoc import CORE, SIGNATURE_CHARS, Doc, exported, module_files, pydoc, syntax_docs
+from workbench.sources.pydoc import (
+    CORE,
+    SIGNATURE_CHARS,
+    Doc,
+    exported,
+    module_files,
+    pydoc,
+    syntax_docs,
+)
 from workbench.types import Chunk, as_plain, content_hash
 
 

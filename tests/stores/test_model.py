@@ -22,7 +22,13 @@ from workbench.stores.vectors.model_files import (
     locate_packaged,
     sha256_of,
 )
-from workbench.stores.vectors.models import Model, ModelDiffers, UnknownModel, find_model, open_model
+from workbench.stores.vectors.models import (
+    Model,
+    ModelDiffers,
+    UnknownModel,
+    find_model,
+    open_model,
+)
 from workbench.stores.vectors.reranker import reranker
 
 

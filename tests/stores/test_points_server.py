@@ -16,8 +16,18 @@ from qdrant_client import QdrantClient, models
 
 from workbench.errors import BadParameter, NotAvailable
 from workbench.stores.filters.qdrant import PayloadNames
-from workbench.stores.points.server import ClientPoints, NoSuchCollection, ServerRefused, ServerSilent
-from workbench.stores.points.server_build import IN_MEMORY_LIMIT, build_client, drop_client, in_memory
+from workbench.stores.points.server import (
+    ClientPoints,
+    NoSuchCollection,
+    ServerRefused,
+    ServerSilent,
+)
+from workbench.stores.points.server_build import (
+    IN_MEMORY_LIMIT,
+    build_client,
+    drop_client,
+    in_memory,
+)
 from workbench.stores.vectors.checks import VectorError
 from workbench.types import Chunk, Facets
 

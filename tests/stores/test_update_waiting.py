@@ -10,7 +10,14 @@ from helpers.made_updates import FIRST, changed, texts_in
 
 from workbench.errors import BadParameter
 from workbench.stores.collections import collections, place
-from workbench.stores.journal import FILE, Journal, Waiting, WaitingDocument, waiting_documents, waiting_in
+from workbench.stores.journal import (
+    FILE,
+    Journal,
+    Waiting,
+    WaitingDocument,
+    waiting_documents,
+    waiting_in,
+)
 from workbench.stores.load import load
 from workbench.stores.locks import StorageError
 from workbench.stores.update import update

@@ -33,7 +33,9 @@ def plain(value: Any, path: str = "value") -> Any:
         return int(value)
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise NotJson(f"{path} is {value}", do="Give a finite number, or None with a note that says why")
+            raise NotJson(
+                f"{path} is {value}", do="Give a finite number, or None with a note that says why"
+            )
         return float(value)
     if is_dataclass(value) and not isinstance(value, type):
         return {f.name: plain(getattr(value, f.name), f"{path}.{f.name}") for f in fields(value)}

@@ -47,14 +47,20 @@ class VariantRuns:
             if ended:
                 most = max(ended.values())
                 read = ", ".join(description(m, depth) for m in ended)
-                said.append(f"{name}: {', '.join(limits)} ends {most} of {counted(len(run), 'list')} before {read}")
+                said.append(
+                    f"{name}: {', '.join(limits)} ends {most} of {counted(len(run), 'list')} before {read}"
+                )
         return tuple(said)
 
 
 def run_variants(
-    collection: Collection, queries: Iterable[JudgedQuery], variants: Sequence[str | Variant], *,
-    depth: int = DEPTH, progress: Callable[[int], None] | None = None,
-) -> VariantRuns:  # fmt: skip
+    collection: Collection,
+    queries: Iterable[JudgedQuery],
+    variants: Sequence[str | Variant],
+    *,
+    depth: int = DEPTH,
+    progress: Callable[[int], None] | None = None,
+) -> VariantRuns:
     """Search every query with every variant; stages that variants share run once a query.
 
     A document's rank is that of its best chunk; a query's own document is left out, and `depth` documents are kept.
@@ -66,11 +72,15 @@ def run_variants(
     listed: dict[str, dict[str, int]] = {v.name: {} for v in chosen}
     for done, query in enumerate(queries, 1):
         memo: dict[Any, Any] = {}
-        results = {v.name: collection.search(query.search, v, with_chunks=False, memo=memo) for v in chosen}
+        results = {
+            v.name: collection.search(query.search, v, with_chunks=False, memo=memo) for v in chosen
+        }
         ids = list(dict.fromkeys(i for r in results.values() for i in r.fused.ids))
         entity = dict(zip(ids, collection.stores.catalog.entities(ids), strict=True)) if ids else {}
         for name, result in results.items():
-            runs[name][query.id] = documents(result.fused.ids, entity, own=query.own_document, depth=depth)
+            runs[name][query.id] = documents(
+                result.fused.ids, entity, own=query.own_document, depth=depth
+            )
             if by := limits_reached(result):
                 cut[name][query.id] = by
             spent[name].append(Spent.of(result))
@@ -119,7 +129,13 @@ def moved_bytes(spans: Iterable[Span]) -> int:
 
 def _cost(name: str, spent: Sequence[Spent]) -> dict[str, Any]:
     if not spent:
-        return {"variant": name, "p50_ms": None, "p95_ms": None, "calls": None, "payload_bytes": None}
+        return {
+            "variant": name,
+            "p50_ms": None,
+            "p95_ms": None,
+            "calls": None,
+            "payload_bytes": None,
+        }
     ms = [s.seconds * 1e3 for s in spent]
     return {
         "variant": name,

@@ -29,9 +29,12 @@ COMMANDS = (
 """What adds commands, in the order of the help."""
 
 app = typer.Typer(
-    name="workbench", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+    name="workbench",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
     help="The ranking workbench: load a collection, search it as published, explain a rank, reproduce a record.",
-)  # fmt: skip
+)
 
 
 @app.callback()
@@ -69,7 +72,9 @@ def main() -> None:
             if isinstance(error, WorkbenchError):
                 said = str(error)
             elif isinstance(error, OSError) and error.strerror:
-                said = f"{error.strerror[0].lower()}{error.strerror[1:]}" + (f" ({error.filename})" if error.filename else "")
+                said = f"{error.strerror[0].lower()}{error.strerror[1:]}" + (
+                    f" ({error.filename})" if error.filename else ""
+                )
             else:
                 raise
             print(f"workbench: {visible(said)}", file=sys.stderr)
@@ -77,7 +82,10 @@ def main() -> None:
 
 
 def _end_interrupted() -> None:
-    print("workbench: interrupted; what was complete stays as it was, and the same command resumes", file=sys.stderr)
+    print(
+        "workbench: interrupted; what was complete stays as it was, and the same command resumes",
+        file=sys.stderr,
+    )
     sys.exit(INTERRUPTED)
 
 

@@ -18,8 +18,15 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def docs(
-        directory: Annotated[Path | None, typer.Option("--in", metavar="DIR", help="Where the pages stand: the project's `docs`.")] = None,
-        check: Annotated[bool, typer.Option("--check", help="Write nothing; exit code 1 where a page is stale.")] = False,
+        directory: Annotated[
+            Path | None,
+            typer.Option(
+                "--in", metavar="DIR", help="Where the pages stand: the project's `docs`."
+            ),
+        ] = None,
+        check: Annotated[
+            bool, typer.Option("--check", help="Write nothing; exit code 1 where a page is stale.")
+        ] = False,
         as_json: Annotated[bool, typer.Option("--json", help="JSON and nothing else.")] = False,
     ) -> None:
         """Write the pages on variants, readers and commands from what is registered."""
@@ -60,10 +67,13 @@ def commands_page(app: typer.Typer) -> str:
     from workbench.reporting.reference import MADE, in_markdown, paragraphs, table
 
     lines = [
-        MADE, "", "# Commands", "",
+        MADE,
+        "",
+        "# Commands",
+        "",
         "`workbench COMMAND --help` prints the same. Exit codes: 0 good; 1 a check failed; 2 something is to mend; 130 interrupted."
         " With `--json`, standard output is JSON and nothing else.",
-    ]  # fmt: skip
+    ]
     for name, command in commands(typer.main.get_command(app)):
         lines += ["", f"## {name}", "", "\n\n".join(paragraphs(command.help))]
         rows = [(_name(p), in_markdown(p.help or ""), _default(p)) for p in command.params]
@@ -75,7 +85,9 @@ def commands_page(app: typer.Typer) -> str:
 def _name(parameter: Any) -> str:
     if parameter.param_type_name == "argument":
         return f"`{parameter.metavar or parameter.name.upper()}`"
-    return ", ".join(f"`{o}`" for o in parameter.opts) + (f" {parameter.metavar}" if parameter.metavar else "")
+    return ", ".join(f"`{o}`" for o in parameter.opts) + (
+        f" {parameter.metavar}" if parameter.metavar else ""
+    )
 
 
 def _default(parameter: Any) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from workbench.retrieval.frozen import Frozen
     from workbench.types import Chunk, Result
 
+
 def register(app: typer.Typer) -> None:
     """Add the command to the command line."""
     app.command("explain")(_explain)
@@ -34,7 +35,10 @@ def knob_values(pairs: list[str]) -> dict[str, Any]:
     for pair in pairs:
         name, mark, value = pair.partition("=")
         if not mark or not name or name in out:
-            raise BadParameter(f"{pair!r} is not one knob=value", do="Write e.g. --set k=30 --set weight.verbatim=0.5")
+            raise BadParameter(
+                f"{pair!r} is not one knob=value",
+                do="Write e.g. --set k=30 --set weight.verbatim=0.5",
+            )
         out[name] = words.get(value, value)
         for kind in (float, int):
             try:
@@ -47,16 +51,38 @@ def knob_values(pairs: list[str]) -> dict[str, Any]:
 def _explain(
     name: Annotated[str, typer.Argument(help="A loaded collection.")],
     text: Annotated[str, typer.Argument(metavar="QUERY", help="The query; any string is valid.")],
-    target: Annotated[str, typer.Option(help="The document that is looked for: a point's id, an entity's id or a whole title.")],
-    variant: Annotated[str, typer.Option(help="A variant by name; `workbench variants` lists them.")] = "adr_0172",
+    target: Annotated[
+        str,
+        typer.Option(
+            help="The document that is looked for: a point's id, an entity's id or a whole title."
+        ),
+    ],
+    variant: Annotated[
+        str, typer.Option(help="A variant by name; `workbench variants` lists them.")
+    ] = "adr_0172",
     first: Annotated[int, typer.Option(help="The first rows that it should be among.", min=1)] = 8,
     mode: Annotated[str, typer.Option(help="hybrid, lexical or semantic.")] = "hybrid",
-    filter: Annotated[list[str] | None, typer.Option(help="field=value, may be given several times.")] = None,
-    turned: Annotated[list[str] | None, typer.Option("--set", metavar="KNOB=VALUE", help="A knob of the variant, e.g. k=30; repeatable.")] = None,
-    depth: Annotated[int, typer.Option(help="How deep the lists are frozen for what would have to change.", min=1)] = 2048,
-    judged: Annotated[bool, typer.Option("--judged", help="What each change does to the collection's own judged queries.")] = False,
+    filter: Annotated[
+        list[str] | None, typer.Option(help="field=value, may be given several times.")
+    ] = None,
+    turned: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KNOB=VALUE", help="A knob of the variant, e.g. k=30; repeatable."
+        ),
+    ] = None,
+    depth: Annotated[
+        int,
+        typer.Option(help="How deep the lists are frozen for what would have to change.", min=1),
+    ] = 2048,
+    judged: Annotated[
+        bool,
+        typer.Option(
+            "--judged", help="What each change does to the collection's own judged queries."
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON and nothing else.")] = False,
-) -> None:  # fmt: skip
+) -> None:
     """Explain why a document stands where it does, or is absent, and what would bring it into the first N.
 
     An absence is explained by the first limit or rule that removed it, with the number that would have let it in.
@@ -76,7 +102,11 @@ def _explain(
     chosen = with_knobs(variant, knob_values(turned or []), query.mode)
     with open_collection(name) as collection:
         # Only stages can be frozen, and --judged turns their knobs.
-        frozen = freeze(collection, query, chosen, depth) if judged or isinstance(chosen, Variant) else None
+        frozen = (
+            freeze(collection, query, chosen, depth)
+            if judged or isinstance(chosen, Variant)
+            else None
+        )
         result = frozen.replay(frozen.variant) if frozen else collection.search(query, chosen)
         try:
             wanted = resolve(collection, target, result)
@@ -85,16 +115,30 @@ def _explain(
             return
         told = explain(collection, result, wanted)
         answers = counterfactuals(frozen, wanted, first=first, mode=query.mode) if frozen else ()
-        named = [wanted, *(a.id for a in told.above[-1:]), *(m.id for c in answers for m in c.moves)]
+        named = [
+            wanted,
+            *(a.id for a in told.above[-1:]),
+            *(m.id for c in answers for m in c.moves),
+        ]
         chunks = {c.id: c for c in collection.stores.catalog.chunks(list(dict.fromkeys(named)))}
         effects = _effects(frozen, answers) if judged and frozen else ()
         waiting = waiting_of(collection, chunks[wanted].entity_id)
     if as_json:
-        print(json.dumps({**plain(result, chunks[wanted], told, answers, effects), "waiting": waiting and waiting.change}, ensure_ascii=True))
+        print(
+            json.dumps(
+                {
+                    **plain(result, chunks[wanted], told, answers, effects),
+                    "waiting": waiting and waiting.change,
+                },
+                ensure_ascii=True,
+            )
+        )
         return
     _show(result, chunks, told, answers, effects, first)
     if waiting:
-        print(f"\nIt stands here as it is indexed; it waits to be {waiting.change}: workbench update {name}")
+        print(
+            f"\nIt stands here as it is indexed; it waits to be {waiting.change}: workbench update {name}"
+        )
 
 
 def _say_waiting(result: Result, waits: NotYetIndexed, as_json: bool) -> None:
@@ -105,29 +149,60 @@ def _say_waiting(result: Result, waits: NotYetIndexed, as_json: bool) -> None:
 
     found = waits.document
     if as_json:
-        target = {"id": None, "entity_id": found.entity_id, "chunk_index": None, "title": found.title}
+        target = {
+            "id": None,
+            "entity_id": found.entity_id,
+            "chunk_index": None,
+            "title": found.title,
+        }
         explanation = {"rank": None, "on_page": False, "absences": [as_plain(waits.absence)]}
-        print(json.dumps({"query": as_plain(result.query), "variant": result.variant, "target": target,
-                          "explanation": explanation, "waiting": found.change}, ensure_ascii=True))  # fmt: skip
+        print(
+            json.dumps(
+                {
+                    "query": as_plain(result.query),
+                    "variant": result.variant,
+                    "target": target,
+                    "explanation": explanation,
+                    "waiting": found.change,
+                },
+                ensure_ascii=True,
+            )
+        )
         return
     print(visible(f"{' '.join((found.title or found.entity_id).split())[:70]}  (no point yet)"))
     print(visible(f"It is not in the ranking.\n  {absence_text(waits.absence)}"))
 
 
 def plain(
-    result: Result, chunk: Chunk, told: Explanation, answers: tuple[Counterfactual, ...], effects: tuple[Effect, ...]
+    result: Result,
+    chunk: Chunk,
+    told: Explanation,
+    answers: tuple[Counterfactual, ...],
+    effects: tuple[Effect, ...],
 ) -> dict[str, Any]:
     """The whole answer as JSON-ready data, but for the curves: a rank at every value of every knob."""
     from workbench.types import as_plain
 
-    answered = [{k: v for k, v in as_plain(c).items() if k != "curve"} | {"moved": c.moved} for c in answers]
+    answered = [
+        {k: v for k, v in as_plain(c).items() if k != "curve"} | {"moved": c.moved} for c in answers
+    ]
     return {
-        "query": as_plain(result.query), "variant": result.variant, "plan": result.evidence["variant"].plan(),
-        "terms": list(result.evidence["terms"]), "inputs": dict(result.inputs),
-        "target": {"id": chunk.id, "entity_id": chunk.entity_id, "chunk_index": chunk.chunk_index, "title": chunk.title},
-        "explanation": as_plain(told), "counterfactuals": answered, "judged": as_plain(effects),
+        "query": as_plain(result.query),
+        "variant": result.variant,
+        "plan": result.evidence["variant"].plan(),
+        "terms": list(result.evidence["terms"]),
+        "inputs": dict(result.inputs),
+        "target": {
+            "id": chunk.id,
+            "entity_id": chunk.entity_id,
+            "chunk_index": chunk.chunk_index,
+            "title": chunk.title,
+        },
+        "explanation": as_plain(told),
+        "counterfactuals": answered,
+        "judged": as_plain(effects),
         "tie_rule": result.fused.tie_rule,
-    }  # fmt: skip
+    }
 
 
 def _effects(frozen: Frozen, answers: tuple[Counterfactual, ...]) -> tuple[Effect, ...]:
@@ -138,14 +213,20 @@ def _effects(frozen: Frozen, answers: tuple[Counterfactual, ...]) -> tuple[Effec
     catalog = frozen.collection.stores.catalog
     judged = judge(catalog.queries(), catalog.qrels())
     if not judged.queries:
-        raise BadParameter(f"{frozen.collection.name} has no judged queries", do="Leave --judged out")
+        raise BadParameter(
+            f"{frozen.collection.name} has no judged queries", do="Leave --judged out"
+        )
     return judged_effects(frozen.collection, judged, frozen.variant, answers)
 
 
 def _show(
-    result: Result, chunks: dict[Any, Chunk], told: Explanation, answers: tuple[Counterfactual, ...],
-    effects: tuple[Effect, ...], first: int,
-) -> None:  # fmt: skip
+    result: Result,
+    chunks: dict[Any, Chunk],
+    told: Explanation,
+    answers: tuple[Counterfactual, ...],
+    effects: tuple[Effect, ...],
+    first: int,
+) -> None:
     from rich.text import Text
 
     from workbench.reporting import words
@@ -155,7 +236,11 @@ def _show(
 
     def name(point_id: Any) -> str:
         chunk = chunks.get(point_id)
-        return visible(" ".join((chunk.title or chunk.entity_id).split()))[:70] if chunk else str(point_id)
+        return (
+            visible(" ".join((chunk.title or chunk.entity_id).split()))[:70]
+            if chunk
+            else str(point_id)
+        )
 
     def line(text: str, style: str = "") -> None:
         console.print(Text(visible(text), style=style))
@@ -183,7 +268,11 @@ def _show(
         of_knob.setdefault(effect.knob, []).append(effect)
     for answer in words.told_answers(answers):
         found = answer.verdict == "found"
-        line(("+ " if found else "= " if answer.verdict == "holds already" else "– ") + words.counterfactual_text(answer), "green" if found else "dim")
+        line(
+            ("+ " if found else "= " if answer.verdict == "holds already" else "– ")
+            + words.counterfactual_text(answer),
+            "green" if found else "dim",
+        )
         for moved in words.moves_text(answer, {i: name(i) for i in chunks}) if found else ():
             line("      " + moved, "dim")
         for effect in of_knob.get(answer.knob, ()):

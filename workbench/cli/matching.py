@@ -44,7 +44,8 @@ def show_load(name: str, report: LoadReport) -> None:
     for reason, count in list(report.reasons.items())[:SKIPPED_SHOWN]:
         first = next(s for s in report.skipped if s.reason.split(":", 1)[0] == reason)
         console.print(
-            f"  {count:>6,}  {visible(reason)}  e.g. {visible(first.file)} no. {first.number}", markup=False
+            f"  {count:>6,}  {visible(reason)}  e.g. {visible(first.file)} no. {first.number}",
+            markup=False,
         )
 
 
@@ -52,8 +53,15 @@ def nothing_read(source: Path, report: LoadReport) -> LibraryError:
     """The error for a source of which no call was read, with the most frequent reason."""
     from workbench.matching.schema import LibraryError
 
-    why = "; ".join(f"{count:,} skipped: {reason}" for reason, count in list(report.reasons.items())[:REASONS_SAID])
-    return LibraryError(f"no recorded call was read{f' ({why})' if why else ''}", where=str(source), do="Give a vcrpy cassette or JSONL of calls")
+    why = "; ".join(
+        f"{count:,} skipped: {reason}"
+        for reason, count in list(report.reasons.items())[:REASONS_SAID]
+    )
+    return LibraryError(
+        f"no recorded call was read{f' ({why})' if why else ''}",
+        where=str(source),
+        do="Give a vcrpy cassette or JSONL of calls",
+    )
 
 
 def progress(number: int) -> None:
@@ -111,7 +119,9 @@ def register(app: typer.Typer) -> None:
 
 
 def _load(
-    source: Annotated[Path, typer.Argument(help="A vcrpy cassette, a JSONL file, or a folder of them.")],
+    source: Annotated[
+        Path, typer.Argument(help="A vcrpy cassette, a JSONL file, or a folder of them.")
+    ],
     name: Annotated[str, typer.Option("--as", metavar="NAME", help="The name of the library.")],
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress on standard error.")] = False,
     as_json: AsJson = False,
@@ -141,10 +151,14 @@ def _load(
 def _ask(
     name: Name,
     request: Annotated[
-        str, typer.Argument(help="A text, a file with a request's JSON body, or - for standard input.")
+        str,
+        typer.Argument(help="A text, a file with a request's JSON body, or - for standard input."),
     ],
     uri: Annotated[
-        str, typer.Option(help="The address of the request, which tells its format; OpenAI chat without one.")
+        str,
+        typer.Option(
+            help="The address of the request, which tells its format; OpenAI chat without one."
+        ),
     ] = "",
     as_json: AsJson = False,
 ) -> None:
@@ -160,7 +174,9 @@ def _ask(
         console = new_console()
         for step in outcome.steps:
             score = "" if step.score is None else f"{step.score:.3f}"
-            console.print(f"{step.tier:<11} {step.verdict:<7} {score:>5}  ", visible(step.why), markup=False)
+            console.print(
+                f"{step.tier:<11} {step.verdict:<7} {score:>5}  ", visible(step.why), markup=False
+            )
         if outcome.served:
             console.print(visible(outcome.answer.text), markup=False)
             for tool, arguments in outcome.answer.calls:
@@ -191,14 +207,19 @@ def _queue(
         found = candidates(library, None if state == "all" else state, limit, after)
         rows = [(c, library.request(c.request_id), library.request(c.entry_id)) for c in found]
     if as_json:
-        print_json([{**plain(c), "request": r.last_text(), "entry": e.last_text()} for c, r, e in rows])
+        print_json(
+            [{**plain(c), "request": r.last_text(), "entry": e.last_text()} for c, r, e in rows]
+        )
         return
     console = new_console()
     for c, asked, entry in rows:
         broken = f"  not the same {broken_words(c.broken)}" if c.broken else ""
-        console.print(f"{c.id}  {c.state}  {c.tier} {c.score:.3f}{broken}", style="bold", markup=False)
         console.print(
-            f"  asked  {short(asked.last_text())}\n  entry  {short(entry.last_text())}", markup=False
+            f"{c.id}  {c.state}  {c.tier} {c.score:.3f}{broken}", style="bold", markup=False
+        )
+        console.print(
+            f"  asked  {short(asked.last_text())}\n  entry  {short(entry.last_text())}",
+            markup=False,
         )
     if not rows:
         console.print(f"no candidate is {state}")
@@ -235,8 +256,12 @@ def _decide(name: str, candidate: int, by: str, as_json: bool, decide: Callable[
 
 def _rules(
     name: Annotated[str, typer.Argument(help="A library, to show its own rules too.")] = "",
-    add: Annotated[Path | None, typer.Option(help="A TOML file of rules to add to the library.")] = None,
-    to: Annotated[str, typer.Option(help="Which set --add extends: redaction or scrubbing.")] = "scrubbing",
+    add: Annotated[
+        Path | None, typer.Option(help="A TOML file of rules to add to the library.")
+    ] = None,
+    to: Annotated[
+        str, typer.Option(help="Which set --add extends: redaction or scrubbing.")
+    ] = "scrubbing",
     drop: Annotated[
         str, typer.Option(help="Scrub no more by this rule: what it hides is asked about here.")
     ] = "",
@@ -286,7 +311,9 @@ def _rules_of(path: Path) -> list[Mapping[str, Any]]:
     return tomllib.loads(path.read_text(encoding="utf-8")).get("rule", [])
 
 
-def _log(name: Name, limit: Annotated[int, typer.Option(min=1)] = 20, as_json: AsJson = False) -> None:
+def _log(
+    name: Name, limit: Annotated[int, typer.Option(min=1)] = 20, as_json: AsJson = False
+) -> None:
     """The newest calls: outcome, tier, score, thresholds, and why the tiers before did not answer."""
     from workbench.matching.call_log import read_log
     from workbench.matching.library import open_library
@@ -299,7 +326,9 @@ def _log(name: Name, limit: Annotated[int, typer.Option(min=1)] = 20, as_json: A
     console = new_console()
     for row in rows:
         score = "" if row.score is None else f"{row.score:.3f}"
-        console.print(f"{row.id}  {row.outcome:<6} {row.tier:<11} {score:>5}", style="bold", markup=False)
+        console.print(
+            f"{row.id}  {row.outcome:<6} {row.tier:<11} {score:>5}", style="bold", markup=False
+        )
         for tier, verdict, _, why in row.steps:
             console.print(f"    {tier}: {verdict}, {visible(why)}", markup=False)
 
@@ -307,7 +336,8 @@ def _log(name: Name, limit: Annotated[int, typer.Option(min=1)] = 20, as_json: A
 def _settings(
     name: Name,
     changes: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME=VALUE]…", help="Settings to change, values as JSON.")
+        list[str] | None,
+        typer.Argument(metavar="[NAME=VALUE]…", help="Settings to change, values as JSON."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -346,13 +376,22 @@ def _list(as_json: AsJson = False) -> None:
         print_json(found)
         return
     for name, counts in found.items():
-        new_console().print(f"{name}  " + ", ".join(f"{n:,} {k}" for k, n in counts.items()), markup=False)
+        new_console().print(
+            f"{name}  " + ", ".join(f"{n:,} {k}" for k, n in counts.items()), markup=False
+        )
 
 
 _COMMANDS: dict[str, Callable[..., None]] = {
-    "load": _load, "ask": _ask, "queue": _queue, "approve": _approve, "reject": _reject, "rules": _rules,
-    "log": _log, "settings": _settings, "list": _list,
-}  # fmt: skip
+    "load": _load,
+    "ask": _ask,
+    "queue": _queue,
+    "approve": _approve,
+    "reject": _reject,
+    "rules": _rules,
+    "log": _log,
+    "settings": _settings,
+    "list": _list,
+}
 
 
 def _request(text: str, uri: str) -> RecordedRequest:
@@ -363,7 +402,11 @@ def _request(text: str, uri: str) -> RecordedRequest:
     named = sys.stdin.read() if text == "-" else _file_text(text)
     if named is None:
         if why := _meant_as_file(text):
-            raise BadParameter(why, where=text, do="Name a file with a request's JSON body, or - for standard input")
+            raise BadParameter(
+                why,
+                where=text,
+                do="Name a file with a request's JSON body, or - for standard input",
+            )
         return plain(text)
     try:
         body = json.loads(named)
@@ -384,7 +427,11 @@ def _meant_as_file(text: str) -> str:
     except (OSError, ValueError):
         return ""
     one_word = len(text.split()) == 1
-    return "there is no such file" if one_word and text.lower().endswith(ENDINGS) or one_word and text.startswith(PATHS) else ""
+    return (
+        "there is no such file"
+        if one_word and text.lower().endswith(ENDINGS) or one_word and text.startswith(PATHS)
+        else ""
+    )
 
 
 def _file_text(text: str) -> str | None:

@@ -17,25 +17,42 @@ if TYPE_CHECKING:
 
 # ---- Where a command is to write: looked at before the work, so that an hour of it is not l ----
 
+
 def directory_to_write(path: Path | None) -> None:
     """Raises BadParameter for a path that is a file, lies below one, or may not be written."""
     if path is None:
         return
     standing = next(p for p in (path, *path.absolute().parents) if p.exists())
     if not standing.is_dir():
-        raise BadParameter(f"the reports need a directory, and {standing} is a file", do="Name another one")
+        raise BadParameter(
+            f"the reports need a directory, and {standing} is a file", do="Name another one"
+        )
     if not os.access(standing, os.W_OK):
-        raise BadParameter("the directory may not be written", where=str(standing), do="Name another one")
+        raise BadParameter(
+            "the directory may not be written", where=str(standing), do="Name another one"
+        )
 
 
 def file_to_write(path: Path) -> None:
     """Raises BadParameter for a path that is a directory, or whose directory is not there or may not be written."""
     if path.is_dir():
-        raise BadParameter("a file is to be written, and this is a directory", where=str(path), do="Name a file in it")
+        raise BadParameter(
+            "a file is to be written, and this is a directory",
+            where=str(path),
+            do="Name a file in it",
+        )
     if not path.absolute().parent.is_dir():
-        raise BadParameter("the directory of the file is not there", where=str(path.absolute().parent), do="Make it, or name another one")
+        raise BadParameter(
+            "the directory of the file is not there",
+            where=str(path.absolute().parent),
+            do="Make it, or name another one",
+        )
     if not os.access(path.absolute().parent, os.W_OK):
-        raise BadParameter("the directory may not be written", where=str(path.absolute().parent), do="Name another one")
+        raise BadParameter(
+            "the directory may not be written",
+            where=str(path.absolute().parent),
+            do="Name another one",
+        )
 
 
 # ---- The console of every command, and its progress bar ----
@@ -72,7 +89,13 @@ class progress_bar:  # noqa: N801 - used as a function
         if not sys.stderr.isatty():
             return _lines(self.text)
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+        )
 
         columns = (
             TextColumn("{task.description}"),
@@ -100,6 +123,8 @@ def _lines(text: str) -> Callable[[int, int], None]:
         if done and now - said >= LINE_EVERY:
             said = now
             left = (now - start) / done * (of - done)
-            print(f"{text} {done:,} of {of:,}, about {left:,.0f} s left", file=sys.stderr, flush=True)
+            print(
+                f"{text} {done:,} of {of:,}, about {left:,.0f} s left", file=sys.stderr, flush=True
+            )
 
     return report

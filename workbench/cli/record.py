@@ -41,8 +41,15 @@ def register(app: typer.Typer) -> None:
 
 def _new_record(
     title: Annotated[str, typer.Argument(help="The record's title, as its document has it.")],
-    directory: Annotated[Path | None, typer.Option("--in", metavar="DIR", help="The project; default: the nearest one upwards, else here.")] = None,
-    record_id: Annotated[str, typer.Option("--id", help="The record's id; default: the title's words.")] = "",
+    directory: Annotated[
+        Path | None,
+        typer.Option(
+            "--in", metavar="DIR", help="The project; default: the nearest one upwards, else here."
+        ),
+    ] = None,
+    record_id: Annotated[
+        str, typer.Option("--id", help="The record's id; default: the title's words.")
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
     """Make a working record: claims, measures, charts, notebook and test, with two sample claims measured on `pydoc`."""
@@ -50,9 +57,21 @@ def _new_record(
 
     made = new_record(title, directory if directory is not None else _project(), record_id)
     if as_json:
-        print(json.dumps({"record": made.id, "root": str(made.root), "files": [f.as_posix() for f in made.files]}))
+        print(
+            json.dumps(
+                {
+                    "record": made.id,
+                    "root": str(made.root),
+                    "files": [f.as_posix() for f in made.files],
+                }
+            )
+        )
         return
-    for file, what in zip(made.files, ("the claims", "the notebook", "the test", "the charts", "the measures"), strict=True):
+    for file, what in zip(
+        made.files,
+        ("the claims", "the notebook", "the test", "the charts", "the measures"),
+        strict=True,
+    ):
         typer.echo(f"{file.as_posix():<40} {what}")
     inside = "" if made.root.resolve() == Path.cwd() else f"cd {shlex.quote(str(made.root))} && "
     typer.echo(f"Next: {inside}workbench reproduce {made.id}")
@@ -68,8 +87,19 @@ def _project() -> Path:
 
 def _verify(
     record: Annotated[str, typer.Argument(help="A record's id.")],
-    text: Annotated[list[Path], typer.Option("--text", metavar="FILE", help="A Markdown file with marked figures; repeatable.")],
-    ledger: Annotated[Path | None, typer.Option(metavar="PATH", help="The ledger; default: that of the last run in the project's `reports`.")] = None,
+    text: Annotated[
+        list[Path],
+        typer.Option(
+            "--text", metavar="FILE", help="A Markdown file with marked figures; repeatable."
+        ),
+    ],
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="The ledger; default: that of the last run in the project's `reports`.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare the figures in a decision record's text with the ledger of the last run.
@@ -88,17 +118,28 @@ def _verify(
         raise BadMark(f"the ledger is that of {read.header.get('record')!r}", where=str(path))
     checked = {file: verify(read, marks(_read(file))) for file in text}
     if empty := [str(file) for file, found in checked.items() if not found]:
-        raise BadMark("no figure is marked", where=", ".join(empty), do="Write <!-- claim:ID.path --> before one")
+        raise BadMark(
+            "no figure is marked",
+            where=", ".join(empty),
+            do="Write <!-- claim:ID.path --> before one",
+        )
     stale = _stale(read, known)
     rest = unmarked(read, [c.mark for found in checked.values() for c in found])
     statuses = [c.status for found in checked.values() for c in found]
     if as_json:
-        told = {"record": record, "ledger": str(path), "stale": stale, "unmarked": rest,
-                "figures": [_as_data(file, c) for file, found in checked.items() for c in found]}  # fmt: skip
+        told = {
+            "record": record,
+            "ledger": str(path),
+            "stale": stale,
+            "unmarked": rest,
+            "figures": [_as_data(file, c) for file, found in checked.items() for c in found],
+        }
         print(json.dumps(told))
     else:
         _print_checked(checked, stale, rest)
-    raise typer.Exit(TO_MEND if "nothing" in statuses else DIFFERS if "differs" in statuses else GOOD)
+    raise typer.Exit(
+        TO_MEND if "nothing" in statuses else DIFFERS if "differs" in statuses else GOOD
+    )
 
 
 def _read(file: Path) -> str:
@@ -119,11 +160,20 @@ def _stale(ledger: Ledger, record: Record) -> list[str]:
 
 
 def _as_data(file: Path, checked: Checked) -> dict[str, Any]:
-    return {"file": str(file), "line": checked.mark.line, "mark": str(checked.mark), "status": checked.status,
-            "written": checked.written, "measured": checked.measured, "why": checked.why}  # fmt: skip
+    return {
+        "file": str(file),
+        "line": checked.mark.line,
+        "mark": str(checked.mark),
+        "status": checked.status,
+        "written": checked.written,
+        "measured": checked.measured,
+        "why": checked.why,
+    }
 
 
-def _print_checked(checked: Mapping[Path, Sequence[Checked]], stale: Sequence[str], rest: Sequence[str]) -> None:
+def _print_checked(
+    checked: Mapping[Path, Sequence[Checked]], stale: Sequence[str], rest: Sequence[str]
+) -> None:
     from workbench.text import visible
 
     counts = dict.fromkeys(("agrees", "differs", "timing", "superseded", "nothing"), 0)
@@ -131,25 +181,43 @@ def _print_checked(checked: Mapping[Path, Sequence[Checked]], stale: Sequence[st
         for c in found:
             counts[c.status] += 1
             if c.status != "agrees":
-                kind = {"timing": "a duration, differs", "superseded": "superseded, differs", "nothing": "names nothing"}.get(c.status, c.status)
+                kind = {
+                    "timing": "a duration, differs",
+                    "superseded": "superseded, differs",
+                    "nothing": "names nothing",
+                }.get(c.status, c.status)
                 typer.echo(visible(f"{file}:{c.mark.line}: {c.mark} {kind}: {c.why}"))
-    words = {"agrees": ("agrees", "agree"), "differs": ("differs", "differ"),
-             "timing": ("differs by a duration", "differ by a duration"),
-             "superseded": ("of a superseded claim differs", "of superseded claims differ"), "nothing": ("names nothing", "name nothing")}  # fmt: skip
+    words = {
+        "agrees": ("agrees", "agree"),
+        "differs": ("differs", "differ"),
+        "timing": ("differs by a duration", "differ by a duration"),
+        "superseded": ("of a superseded claim differs", "of superseded claims differ"),
+        "nothing": ("names nothing", "name nothing"),
+    }
     told = ", ".join(f"{n} {words[s][n > 1]}" for s, n in counts.items() if n)
     total = sum(counts.values())
     typer.echo(f"{total} figure{'s' if total > 1 else ''}: {told}")
     if rest:
         typer.echo(f"Not marked: {', '.join(rest)}")
     if stale:
-        names = {"workbench": "the workbench", "record": "the claims", "notebook": "the notebook", "measures": "the measures"}
-        typer.echo(f"Changed since that run: {', '.join(names[s] for s in stale)}. Reproduce the record again", err=True)
+        names = {
+            "workbench": "the workbench",
+            "record": "the claims",
+            "notebook": "the notebook",
+            "measures": "the measures",
+        }
+        typer.echo(
+            f"Changed since that run: {', '.join(names[s] for s in stale)}. Reproduce the record again",
+            err=True,
+        )
 
 
 def _diff(
     before: Annotated[Path, typer.Argument(help="A ledger.json, or the directory that holds it.")],
     after: Annotated[Path, typer.Argument(help="The later one.")],
-    across_inputs: Annotated[bool, typer.Option("--across-inputs", help="Compare although the inputs differ.")] = False,
+    across_inputs: Annotated[
+        bool, typer.Option("--across-inputs", help="Compare although the inputs differ.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare the ledgers of two runs: what changed, and whether inputs, code, versions or chance did it.
@@ -163,10 +231,20 @@ def _diff(
     changed = any(c.drift for c in found.changes)
     causes, rows = differing(*ledgers, found), leaves(found)
     if as_json:
-        print(json.dumps({
-            "record": ledgers[1].header["record"], "changed": changed, "told": sentence(found), "causes": found.causes,
-            "differing": {c: [_leaf(leaf) for leaf in parts] for c, parts in causes.items()}, "changes": [_leaf(r) for r in rows],
-        }))  # fmt: skip
+        print(
+            json.dumps(
+                {
+                    "record": ledgers[1].header["record"],
+                    "changed": changed,
+                    "told": sentence(found),
+                    "causes": found.causes,
+                    "differing": {
+                        c: [_leaf(leaf) for leaf in parts] for c, parts in causes.items()
+                    },
+                    "changes": [_leaf(r) for r in rows],
+                }
+            )
+        )
     else:
         _print_diff(ledgers[1].header["record"], found, causes, rows)
     raise typer.Exit(DIFFERS if changed else GOOD)
@@ -178,7 +256,9 @@ def _leaf(leaf: Leaf) -> dict[str, Any]:
     return {k: v for k, v in as_plain(leaf).items() if k not in ("id", "superseded") or v}
 
 
-def _print_diff(record: str, found: Comparison, causes: Mapping[str, Sequence[Leaf]], rows: Sequence[Leaf]) -> None:
+def _print_diff(
+    record: str, found: Comparison, causes: Mapping[str, Sequence[Leaf]], rows: Sequence[Leaf]
+) -> None:
     from workbench.analysis.ledger.ledger import sentence, shown
     from workbench.text import visible
 
@@ -208,15 +288,41 @@ def register_reproduce(app: typer.Typer) -> None:
 
     @app.command()
     def reproduce(
-        record: Annotated[str, typer.Argument(help="A record's id, or its folder; --all takes every record of the project that you are in.")] = "",
-        parameter: Annotated[list[str], typer.Option("-p", "--parameter", metavar="NAME=VALUE",
-                             help="A parameter of the notebook; may come many times.")] = [],  # noqa: B006
-        size: Annotated[str, typer.Option(help="full, small for a quick look, or tiny for tests, where a record comes in sizes.")] = "",
-        out: Annotated[Path | None, typer.Option(help="Where reports land: the project's `reports`.")] = None,
-        trust: Annotated[bool, typer.Option("--trust", help="Run the code of a record outside the current project.")] = False,
-        every: Annotated[bool, typer.Option("--all", help="Reproduce every record, by name.")] = False,
-        as_json: Annotated[bool, typer.Option("--json", help="Print the ledgers as JSON alone.")] = False,
-    ) -> None:  # fmt: skip
+        record: Annotated[
+            str,
+            typer.Argument(
+                help="A record's id, or its folder; --all takes every record of the project that you are in."
+            ),
+        ] = "",
+        parameter: Annotated[
+            list[str],
+            typer.Option(
+                "-p",
+                "--parameter",
+                metavar="NAME=VALUE",
+                help="A parameter of the notebook; may come many times.",
+            ),
+        ] = [],  # noqa: B006
+        size: Annotated[
+            str,
+            typer.Option(
+                help="full, small for a quick look, or tiny for tests, where a record comes in sizes."
+            ),
+        ] = "",
+        out: Annotated[
+            Path | None, typer.Option(help="Where reports land: the project's `reports`.")
+        ] = None,
+        trust: Annotated[
+            bool,
+            typer.Option("--trust", help="Run the code of a record outside the current project."),
+        ] = False,
+        every: Annotated[
+            bool, typer.Option("--all", help="Reproduce every record, by name.")
+        ] = False,
+        as_json: Annotated[
+            bool, typer.Option("--json", help="Print the ledgers as JSON alone.")
+        ] = False,
+    ) -> None:
         """Measure every claim of a decision record and write its report.
 
         Exit code 0: every claim has a verdict, whatever it says; 1: one has none; 2: something is to mend.
@@ -225,7 +331,9 @@ def register_reproduce(app: typer.Typer) -> None:
         from workbench.settings import project_root
 
         if bool(record) == every:
-            raise BadParameter("name one record, or --all", do=f"Known: {', '.join(record_ids()) or 'none'}")
+            raise BadParameter(
+                "name one record, or --all", do=f"Known: {', '.join(record_ids()) or 'none'}"
+            )
         if every and parameter:
             raise BadParameter("-p belongs to one record, not to --all")
         if size not in ("", *SIZES):
@@ -237,7 +345,9 @@ def register_reproduce(app: typer.Typer) -> None:
         code, done = _GOOD, []
         for record_id in record_ids() if every else [record]:
             try:
-                report = _one(_loaded(record_id, trust), parameter, size or None, reports, quiet=as_json)
+                report = _one(
+                    _loaded(record_id, trust), parameter, size or None, reports, quiet=as_json
+                )
             except WorkbenchError as error:
                 if not every:
                     raise
@@ -280,11 +390,14 @@ def _inside(root: Path, records: int) -> None:
     here = Path.cwd()
     if root not in (here, *here.parents):
         raise BadParameter(
-            f"no project here or above: --all would run the {records:,} records of {root}", do=f"Run it there (cd {root}), or name one record"
+            f"no project here or above: --all would run the {records:,} records of {root}",
+            do=f"Run it there (cd {root}), or name one record",
         )
 
 
-def _one(record: Record, texts: list[str], size: str | None, reports: Path, *, quiet: bool) -> Report:
+def _one(
+    record: Record, texts: list[str], size: str | None, reports: Path, *, quiet: bool
+) -> Report:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -297,7 +410,9 @@ def _one(record: Record, texts: list[str], size: str | None, reports: Path, *, q
         TextColumn("cell {task.completed}/{task.total}"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=quiet) as progress:
+    with Progress(
+        *columns, console=Console(stderr=True), transient=True, disable=quiet
+    ) as progress:
         task = progress.add_task(record.id, total=None)
         return launch(
             record,
@@ -338,13 +453,19 @@ def _print(report: Report) -> None:
     table.add_column("the document says", ratio=3)
     table.add_column("note", ratio=2, style="dim")
     for row in report.ledger.rows:
-        verdict = Text(row.shown, style=f"bold {VERDICT_COLOURS[row.shown]}").append(f"\n{row.evidence}", "not bold dim")
+        verdict = Text(row.shown, style=f"bold {VERDICT_COLOURS[row.shown]}").append(
+            f"\n{row.evidence}", "not bold dim"
+        )
         said = " ".join(filter(None, (row.explanation, row.note)))
         table.add_row(row.id, verdict, Text(_visible(row.statement)), Text(_visible(said)))
     console = new_console()
     console.print(table)
     if report.ledger.reduced:
-        console.print(Text(f"\nA reduced run: size {report.ledger.reduced}. A full run decides what is inconclusive here."))
+        console.print(
+            Text(
+                f"\nA reduced run: size {report.ledger.reduced}. A full run decides what is inconclusive here."
+            )
+        )
     console.print(Text(f"\n{report.ledger}"))
     page = report.directory / "index.html"
     if report.ledger.whole:
@@ -352,7 +473,10 @@ def _print(report: Report) -> None:
     else:
         failed = ", ".join(r.id for r in report.ledger.failed)
         console.print(
-            Text(f"The build failed: no verdict for {failed}. To look at: {page}", style="bold red"), soft_wrap=True
+            Text(
+                f"The build failed: no verdict for {failed}. To look at: {page}", style="bold red"
+            ),
+            soft_wrap=True,
         )
 
 

@@ -21,19 +21,28 @@ def parse_filters(pairs: list[str]) -> dict[str, Any]:
     for pair in pairs:
         name, mark, value = pair.partition("=")
         if not mark or not name:
-            raise BadParameter(f"filter {pair!r} is not of the form field=value", do="Write e.g. --filter project=meetings")
+            raise BadParameter(
+                f"filter {pair!r} is not of the form field=value",
+                do="Write e.g. --filter project=meetings",
+            )
         known = out.get(name)
         new = value or None
-        out[name] = new if name not in out else [*(known if isinstance(known, list) else [known]), new]
+        out[name] = (
+            new if name not in out else [*(known if isinstance(known, list) else [known]), new]
+        )
     return out
 
 
 def _search(
     name: Annotated[str, typer.Argument(help="A loaded collection.")],
     text: Annotated[str, typer.Argument(help="The query; any string is valid.")],
-    variant: Annotated[str, typer.Option(help="A variant by name; `workbench variants` lists them.")] = "adr_0172",
+    variant: Annotated[
+        str, typer.Option(help="A variant by name; `workbench variants` lists them.")
+    ] = "adr_0172",
     mode: Annotated[str, typer.Option(help="hybrid, lexical or semantic.")] = "hybrid",
-    filter: Annotated[list[str] | None, typer.Option(help="field=value, may be given several times.")] = None,
+    filter: Annotated[
+        list[str] | None, typer.Option(help="field=value, may be given several times.")
+    ] = None,
     limit: Annotated[int, typer.Option(help="Results on the page.")] = 8,
     offset: Annotated[int, typer.Option(help="Results to pass over.")] = 0,
     trace: Annotated[bool, typer.Option("--trace", help="Show every engine call.")] = False,
@@ -65,11 +74,16 @@ def plain(result: Any) -> dict[str, Any]:
     from workbench.types import as_plain
 
     return {
-        "query": as_plain(result.query), "variant": result.variant, "plan": result.evidence["variant"].plan(),
-        "terms": list(result.evidence["terms"]), "inputs": dict(result.inputs), "hits": as_plain(result.hits),
-        "lists": {r.name: len(r) for r in result.lists}, "tie_rule": result.fused.tie_rule,
+        "query": as_plain(result.query),
+        "variant": result.variant,
+        "plan": result.evidence["variant"].plan(),
+        "terms": list(result.evidence["terms"]),
+        "inputs": dict(result.inputs),
+        "hits": as_plain(result.hits),
+        "lists": {r.name: len(r) for r in result.lists},
+        "tie_rule": result.fused.tie_rule,
         "trace": as_plain(result.spans),
-    }  # fmt: skip
+    }
 
 
 def _show(result: Any, trace: bool) -> None:
@@ -80,13 +94,21 @@ def _show(result: Any, trace: bool) -> None:
 
     console = new_console()
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for header, justify in (("#", "right"), ("score", "right"), ("lists", "left"), ("id", "left"), ("title and text", "left")):
+    for header, justify in (
+        ("#", "right"),
+        ("score", "right"),
+        ("lists", "left"),
+        ("id", "left"),
+        ("title and text", "left"),
+    ):
         table.add_column(header, justify=justify, no_wrap=header != "title and text")  # type: ignore[arg-type]
     for hit in result.hits:
         chunk = hit.chunk
         lists = " ".join(f"{n[:3]}:{r}" for n, r in hit.ranks.items())
         shown = Text(visible(chunk.title or chunk.entity_id).replace("\n", " "), style="bold")
-        shown.append(" " + visible(excerpt(chunk.text, chunk.title, EXCERPT_CHARACTERS)), style="not bold")
+        shown.append(
+            " " + visible(excerpt(chunk.text, chunk.title, EXCERPT_CHARACTERS)), style="not bold"
+        )
         table.add_row(str(hit.rank), f"{hit.score:.4f}", lists, visible(str(hit.id)), shown)
     console.print(table if result.hits else "No results.")
     limits = [s for s in result.spans if s.limit and s.call != "search"]
@@ -96,7 +118,13 @@ def _show(result: Any, trace: bool) -> None:
     if trace:
         _show_trace(console, result.spans)
     elif limits:
-        console.print(Text("Limits reached: " + ", ".join(dict.fromkeys(f"{s.stage} {s.limit}" for s in limits)), style="dim"))
+        console.print(
+            Text(
+                "Limits reached: "
+                + ", ".join(dict.fromkeys(f"{s.stage} {s.limit}" for s in limits)),
+                style="dim",
+            )
+        )
 
 
 def _show_trace(console: Any, spans: Any) -> None:
@@ -104,13 +132,26 @@ def _show_trace(console: Any, spans: Any) -> None:
 
     from workbench.text import visible
 
-    table = Table(box=None, pad_edge=False, header_style="bold dim", title="trace", title_justify="left")
+    table = Table(
+        box=None, pad_edge=False, header_style="bold dim", title="trace", title_justify="left"
+    )
     for header in ("stage", "call", "engine", "ms", "rows", "bytes", "limit", "dropped", "note"):
-        table.add_column(header, justify="right" if header in ("ms", "rows", "bytes", "dropped") else "left")
+        table.add_column(
+            header, justify="right" if header in ("ms", "rows", "bytes", "dropped") else "left"
+        )
     for s in spans:
         dropped = "not told" if s.dropped is None else str(s.dropped)
-        table.add_row(s.stage, s.call, s.engine, f"{s.seconds * 1e3:.1f}", str(s.rows), str(s.bytes), s.limit,
-                      dropped if s.limit else "", visible(s.note))  # fmt: skip
+        table.add_row(
+            s.stage,
+            s.call,
+            s.engine,
+            f"{s.seconds * 1e3:.1f}",
+            str(s.rows),
+            str(s.bytes),
+            s.limit,
+            dropped if s.limit else "",
+            visible(s.note),
+        )
     console.print(table)
 
 
@@ -121,7 +162,11 @@ def _variants(as_json: Annotated[bool, typer.Option("--json")] = False) -> None:
     from workbench.retrieval.variant import known, variant
 
     if as_json:
-        print(json.dumps([{"name": n, "law": law, "plan": variant(n).plan()} for n, law in known().items()]))
+        print(
+            json.dumps(
+                [{"name": n, "law": law, "plan": variant(n).plan()} for n, law in known().items()]
+            )
+        )
         return
     console = new_console()
     for name, law in known().items():

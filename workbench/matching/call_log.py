@@ -22,9 +22,13 @@ LAG = 0.05
 
 _INSERT = """INSERT INTO call_log(at, fingerprint, outcome, tier, score, serve, review, entry_id, steps)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_SELECT = "SELECT id, at, fingerprint, outcome, tier, score, serve, review, entry_id, steps FROM call_log"
+_SELECT = (
+    "SELECT id, at, fingerprint, outcome, tier, score, serve, review, entry_id, steps FROM call_log"
+)
 
-LogRow = tuple[float, str, str, str, "float | None", "float | None", "float | None", "int | None", str]
+LogRow = tuple[
+    float, str, str, str, "float | None", "float | None", "float | None", "int | None", str
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,14 +54,31 @@ class Outcome:
 def cascade_of(settings: MatchingSettings) -> Cascade:
     """The tiers that a project's settings ask for, in ADR-0003's order."""
     s = settings
-    found = [tiers.exact(), tiers.normalised(), tiers.alias(), tiers.lexical(
-        serve=s.serve, review=s.review, proposals=s.proposals, index=s.index, likeness=s.likeness, gates=s.gates,
-        query_words=s.query_words, common_share=s.common_share, scan_limit=s.scan_limit,
-    )]  # fmt: skip
+    found = [
+        tiers.exact(),
+        tiers.normalised(),
+        tiers.alias(),
+        tiers.lexical(
+            serve=s.serve,
+            review=s.review,
+            proposals=s.proposals,
+            index=s.index,
+            likeness=s.likeness,
+            gates=s.gates,
+            query_words=s.query_words,
+            common_share=s.common_share,
+            scan_limit=s.scan_limit,
+        ),
+    ]
     if s.embeddings:
-        found.append(tiers.embedding(
-            serve=s.embedding_serve, review=s.embedding_review, proposals=s.proposals, gates=s.gates,
-        ))  # fmt: skip
+        found.append(
+            tiers.embedding(
+                serve=s.embedding_serve,
+                review=s.embedding_review,
+                proposals=s.proposals,
+                gates=s.gates,
+            )
+        )
     return tuple(found)
 
 
@@ -79,7 +96,17 @@ def ask(library: Library, request: RecordedRequest, cascade: Cascade | None = No
         fingerprint = digest(request.as_json())
         if (found := library.exact(fingerprint)) is not None:
             library.log.put(
-                (time.time(), fingerprint, "served", "exact", 1.0, None, None, found[0], _EXACT_STEPS)
+                (
+                    time.time(),
+                    fingerprint,
+                    "served",
+                    "exact",
+                    1.0,
+                    None,
+                    None,
+                    found[0],
+                    _EXACT_STEPS,
+                )
             )
             return Outcome(True, "exact", 1.0, found[0], found[1], _EXACT)
     library.refresh()
@@ -115,26 +142,34 @@ def _walk(
     steps, findings = [], []
     for tier in cascade:
         found = tier(prepared, library)
-        steps.append(Step(tier.name, found.verdict, found.score, found.serve, found.review, found.why))
+        steps.append(
+            Step(tier.name, found.verdict, found.score, found.serve, found.review, found.why)
+        )
         findings.append(found)
         if found.verdict == "served":
             break
     return tuple(steps), findings
 
 
-def _outcome(library: Library, steps: tuple[Step, ...], findings: Sequence[tiers.Finding]) -> Outcome:
+def _outcome(
+    library: Library, steps: tuple[Step, ...], findings: Sequence[tiers.Finding]
+) -> Outcome:
     last, finding = steps[-1], findings[-1]
     if finding.verdict == "served":
         answer = finding.answer or library.answer(finding.entry_id)
         return Outcome(True, last.tier, finding.score, finding.entry_id, answer, steps)
     near = nearest(steps)
-    return Outcome(False, near.tier if near else "", near.score if near else None, None, None, steps)
+    return Outcome(
+        False, near.tier if near else "", near.score if near else None, None, None, steps
+    )
 
 
 def nearest(steps: Sequence[Step]) -> Step | None:
     """The step that came nearest to an answer: the first that found something to review, else the highest score."""
     reviewed = next((s for s in steps if s.verdict == "review"), None)
-    return reviewed or max((s for s in steps if s.score is not None), key=lambda s: s.score, default=None)
+    return reviewed or max(
+        (s for s in steps if s.score is not None), key=lambda s: s.score, default=None
+    )
 
 
 _EXACT = (Step("exact", "served", 1.0, None, None, "the same request"),)
@@ -151,6 +186,12 @@ def _row(prepared: Prepared, outcome: str, found: Outcome) -> LogRow:
     step = next((s for s in found.steps if s.tier == found.tier), None)
     thresholds = (step.serve, step.review) if step else (None, None)
     return (
-        time.time(), prepared.exact, outcome, found.tier, found.score, *thresholds, found.entry_id,
+        time.time(),
+        prepared.exact,
+        outcome,
+        found.tier,
+        found.score,
+        *thresholds,
+        found.entry_id,
         _steps_text(found.steps),
-    )  # fmt: skip
+    )

@@ -18,7 +18,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from workbench.matching.formats import format_of, openai_chat, read_answer, read_request
-from workbench.matching.formats.wire import NotUnderstood, Wire, aws_frames, looks_server_sent, server_sent
+from workbench.matching.formats.wire import (
+    NotUnderstood,
+    Wire,
+    aws_frames,
+    looks_server_sent,
+    server_sent,
+)
 from workbench.matching.library import Library
 from workbench.matching.request import Answer, RecordedRequest, json_text
 from workbench.matching.rules import CleanError, Seen
@@ -29,7 +35,9 @@ CHAT_URI = "https://localhost/v1/chat/completions"
 """An address for bodies that come without one; the chat format is known by its path."""
 
 
-def read_jsonl(path: Path, limit: int) -> Iterator[tuple[int, Callable[[], tuple[RecordedRequest, Answer]]]]:
+def read_jsonl(
+    path: Path, limit: int
+) -> Iterator[tuple[int, Callable[[], tuple[RecordedRequest, Answer]]]]:
     """(line number from 1, a function that reads the line or raises NotUnderstood) of every line that is not blank."""
     with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
@@ -50,7 +58,9 @@ def _jsonl_call(line: bytes, limit: int) -> tuple[RecordedRequest, Answer]:
         return _wire_call(data)
     if "answer" not in data:
         raise NotUnderstood("the line has neither `answer` nor `request` and `response`")
-    return request_of({k: v for k, v in data.items() if k not in ("answer", "uri")}), _answer(data["answer"])
+    return request_of({k: v for k, v in data.items() if k not in ("answer", "uri")}), _answer(
+        data["answer"]
+    )
 
 
 def request_of(body: Mapping[str, Any], uri: str = CHAT_URI) -> RecordedRequest:
@@ -64,7 +74,11 @@ def request_of(body: Mapping[str, Any], uri: str = CHAT_URI) -> RecordedRequest:
 
 def _no_format(uri: str) -> str:
     """Why no format claims a body; one without an address is a chat body, or nothing that is known."""
-    return "the request has no `messages`, and no address that tells another format" if uri == CHAT_URI else f"no known format: {uri}"
+    return (
+        "the request has no `messages`, and no address that tells another format"
+        if uri == CHAT_URI
+        else f"no known format: {uri}"
+    )
 
 
 def _wire_call(data: Mapping[str, Any]) -> tuple[RecordedRequest, Answer]:
@@ -123,11 +137,15 @@ def files_of(source: Path) -> list[Path]:
         return [source]
     if not source.is_dir():
         raise CassetteError(
-            "no such file or folder", where=str(source), do="Name a cassette, a JSONL file or a folder"
+            "no such file or folder",
+            where=str(source),
+            do="Name a cassette, a JSONL file or a folder",
         )
     found = sorted(p for p in source.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
     if not found:
-        raise CassetteError("no cassette here", where=str(source), do=f"Looked for {', '.join(SUFFIXES)}")
+        raise CassetteError(
+            "no cassette here", where=str(source), do=f"Looked for {', '.join(SUFFIXES)}"
+        )
     return found
 
 
@@ -173,14 +191,22 @@ def _interactions(path: Path) -> list[Any]:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         text = path.read_bytes().decode("utf-8")
-        data = json.loads(text) if path.suffix.lower() == ".json" else yaml.load(text, Loader=loader)
+        data = (
+            json.loads(text) if path.suffix.lower() == ".json" else yaml.load(text, Loader=loader)
+        )
     except UnicodeDecodeError as error:
-        raise NotUnderstood(f"the file is not UTF-8: {error.reason} at byte {error.start}") from error
+        raise NotUnderstood(
+            f"the file is not UTF-8: {error.reason} at byte {error.start}"
+        ) from error
     except RecursionError as error:
         raise NotUnderstood("the file is nested too deeply") from error
     except (yaml.YAMLError, ValueError) as error:
         raise NotUnderstood(f"the file is damaged: {' '.join(str(error).split())[:160]}") from error
-    held = data.get("interactions", data.get("http_interactions")) if isinstance(data, Mapping) else None
+    held = (
+        data.get("interactions", data.get("http_interactions"))
+        if isinstance(data, Mapping)
+        else None
+    )
     if not isinstance(held, list):
         raise NotUnderstood("the file is no cassette: it has no list of interactions")
     _check_size(held)
@@ -215,7 +241,10 @@ def _call(interaction: Any) -> tuple[RecordedRequest, Answer]:
     request, response = interaction["request"], interaction.get("response")
     if not isinstance(response, Mapping):
         raise NotUnderstood("an interaction without a response")
-    method, uri = str(request.get("method", "")).upper(), str(request.get("uri", request.get("url", "")))
+    method, uri = (
+        str(request.get("method", "")).upper(),
+        str(request.get("uri", request.get("url", ""))),
+    )
     try:
         address = f"{method} {urlsplit(uri).hostname or ''}{urlsplit(uri).path}"
     except ValueError as error:
@@ -233,7 +262,9 @@ def _call(interaction: Any) -> tuple[RecordedRequest, Answer]:
 
 def _status(response: Mapping[str, Any]) -> int:
     status = response.get("status")
-    code = status.get("code") if isinstance(status, Mapping) else response.get("status_code", status)
+    code = (
+        status.get("code") if isinstance(status, Mapping) else response.get("status_code", status)
+    )
     return code if isinstance(code, int) else 200
 
 
@@ -305,6 +336,7 @@ def _json(raw: Any) -> Any:
 
 # ---- Load recorded calls into a library: all or nothing, repeatable, with a list of what wa ----
 
+
 @dataclass(frozen=True, slots=True)
 class LoadReport:
     """What a load did. `recordings` were read; `entries` and `answers` are new in the library; the rest were there.
@@ -328,7 +360,9 @@ class LoadReport:
         return dict(sorted(counts.items(), key=lambda c: (-c[1], c[0])))
 
 
-def load(library: Library, source: Path | str, *, tick: Callable[[int], None] | None = None) -> LoadReport:
+def load(
+    library: Library, source: Path | str, *, tick: Callable[[int], None] | None = None
+) -> LoadReport:
     """Read a source into the library, in one transaction; loading it again changes nothing. Raises CassetteError.
 
     `tick` is called with the number of interactions read so far.
@@ -348,12 +382,19 @@ def load(library: Library, source: Path | str, *, tick: Callable[[int], None] | 
                 skipped.append(Skipped(clean(found.file), found.number, clean(found.reason)))
                 continue
             formats[found.request.api + (" streamed" if found.answer.events else "")] += 1
-            opaque.update(p.name for m in found.request.messages for p in m.parts if p.kind == "opaque")
+            opaque.update(
+                p.name for m in found.request.messages for p in m.parts if p.kind == "opaque"
+            )
             yield found.request, found.answer, found.file, found.number
 
     made = library.record_many(calls(), seen)
     after = library.counts()
     return LoadReport(
-        len(made), after["entries"] - before["entries"], after["answers"] - before["answers"],
-        dict(sorted(formats.items())), dict(sorted(seen.worked.items())), dict(sorted(opaque.items())), tuple(skipped),
-    )  # fmt: skip
+        len(made),
+        after["entries"] - before["entries"],
+        after["answers"] - before["answers"],
+        dict(sorted(formats.items())),
+        dict(sorted(seen.worked.items())),
+        dict(sorted(opaque.items())),
+        tuple(skipped),
+    )

@@ -75,14 +75,20 @@ class Prepared:
     @cached_property
     def tools(self) -> tuple[tuple[str, str, str], ...]:
         """(name, description, schema) of the offered tools with white space collapsed, in sorted order."""
-        return tuple(sorted((t.name, " ".join(t.description.split()), t.schema) for t in self.request.tools))
+        return tuple(
+            sorted((t.name, " ".join(t.description.split()), t.schema) for t in self.request.tools)
+        )
 
     @cached_property
     def params(self) -> dict[str, Any]:
         """The parameters that must be equal, those that are absent left out."""
         if EVERY_PARAM in self.normal.include_params:
             return dict(self.request.params)
-        return {k: self.request.params[k] for k in self.normal.include_params if k in self.request.params}
+        return {
+            k: self.request.params[k]
+            for k in self.normal.include_params
+            if k in self.request.params
+        }
 
     @cached_property
     def attachments(self) -> tuple[tuple[int, int, str, str, str], ...]:
@@ -90,8 +96,9 @@ class Prepared:
         return tuple(
             (number, place, p.kind, p.name, p.text)
             for number, m in enumerate(self.request.tail(self.normal.tail_n))
-            for place, p in enumerate(m.parts) if p.kind in ATTACHED
-        )  # fmt: skip
+            for place, p in enumerate(m.parts)
+            if p.kind in ATTACHED
+        )
 
     @cached_property
     def shape(self) -> dict[str, str]:
@@ -110,17 +117,34 @@ class Prepared:
         """What words do not show: for each message its role and its readable parts with kind, name, the call that an id ties
         them to, and indentation; calls and results with what they say, so that no result is another call's."""
         return [
-            [role, [[kind, name, number, _data(text) if kind in DATA else "", indents]
-                    for kind, name, number, text, indents in parts if kind not in ATTACHED]]
-            for role, parts in [["system", [["text", "", 0, self._system, indents_of(self.request.system)]]], *self._messages]
-        ]  # fmt: skip
+            [
+                role,
+                [
+                    [kind, name, number, _data(text) if kind in DATA else "", indents]
+                    for kind, name, number, text, indents in parts
+                    if kind not in ATTACHED
+                ],
+            ]
+            for role, parts in [
+                ["system", [["text", "", 0, self._system, indents_of(self.request.system)]]],
+                *self._messages,
+            ]
+        ]
 
     @cached_property
     def compared(self) -> Compared:
         """Words and marks of system text and compared messages in order, scrubbed; words folded, stop words kept."""
-        return compared([self._system, *(
-            f"{name}\n{text}" for _, parts in self._messages for kind, name, _, text, _ in parts if kind not in ATTACHED
-        )])  # fmt: skip
+        return compared(
+            [
+                self._system,
+                *(
+                    f"{name}\n{text}"
+                    for _, parts in self._messages
+                    for kind, name, _, text, _ in parts
+                    if kind not in ATTACHED
+                ),
+            ]
+        )
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -193,7 +217,9 @@ def shape_text(shape: Mapping[str, str]) -> str:
 def compared(texts: Sequence[str]) -> Compared:
     """The words and marks of scrubbed texts."""
     found, words = "".join(m for t in texts for m in marks(t)), [DEFAULT.words(t) for t in texts]
-    return Compared(tuple(w for some in words for w in some), well_formed(found), tuple(map(len, words)))
+    return Compared(
+        tuple(w for some in words for w in some), well_formed(found), tuple(map(len, words))
+    )
 
 
 def words_text(words: Sequence[str]) -> str:

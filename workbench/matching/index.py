@@ -22,7 +22,9 @@ _LOOKUP = 500  # below SQLite's lowest limit of variables, 999
 
 
 class Index(Protocol):
-    def propose(self, db: sqlite3.Connection, words: Sequence[str], speakers: str, limit: int) -> list[int]:
+    def propose(
+        self, db: sqlite3.Connection, words: Sequence[str], speakers: str, limit: int
+    ) -> list[int]:
         """Ids of at most `limit` entries with these speakers, best first; () where no word is known."""
 
 
@@ -39,7 +41,9 @@ class Fts5Index:
     query_words: int = 64
     common_share: float = 0.5
 
-    def propose(self, db: sqlite3.Connection, words: Sequence[str], speakers: str, limit: int) -> list[int]:
+    def propose(
+        self, db: sqlite3.Connection, words: Sequence[str], speakers: str, limit: int
+    ) -> list[int]:
         return [row[0] for row in self.ranked(db, words, speakers, limit)]
 
     def ranked(
@@ -85,7 +89,9 @@ class ScanIndex:
 
     limit: int = 5000
 
-    def propose(self, db: sqlite3.Connection, words: Sequence[str], speakers: str, limit: int) -> list[int]:
+    def propose(
+        self, db: sqlite3.Connection, words: Sequence[str], speakers: str, limit: int
+    ) -> list[int]:
         if not words:
             return []
         rows = db.execute(

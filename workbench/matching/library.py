@@ -21,8 +21,24 @@ from workbench.matching.call_log import LogWriter
 from workbench.matching.fingerprint import INCLUDE_PARAMS, Normal, Prepared, text_words
 from workbench.matching.index import Index, index_of
 from workbench.matching.request import Answer, RecordedRequest, json_text
-from workbench.matching.rules import BadRule, Redaction, Rule, RuleSet, Seen, redaction, rule_from, scrubbing
-from workbench.matching.schema import ENTRY_WORDS, LibraryError, connect, has_fts5, prepare_file, transaction
+from workbench.matching.rules import (
+    BadRule,
+    Redaction,
+    Rule,
+    RuleSet,
+    Seen,
+    redaction,
+    rule_from,
+    scrubbing,
+)
+from workbench.matching.schema import (
+    ENTRY_WORDS,
+    LibraryError,
+    connect,
+    has_fts5,
+    prepare_file,
+    transaction,
+)
 from workbench.matching.similarity import GATES, LIKENESSES, Compared
 from workbench.matching.vectors import (
     Encoder,
@@ -36,6 +52,7 @@ from workbench.matching.vectors import (
 from workbench.settings import home
 
 # ---- Everything that is derived from the stored requests, made anew after the rules or what ----
+
 
 def remake(db: sqlite3.Connection, normal: Normal) -> None:
     """Inside a transaction: clean what is stored by today's redaction, and derive fingerprints and words from it.
@@ -66,13 +83,22 @@ def remake(db: sqlite3.Connection, normal: Normal) -> None:
 
 
 def _clean_answers(db: sqlite3.Connection, redaction: Redaction) -> None:
-    for answer_id, *row in db.execute("SELECT id, text, calls, finish, body, events FROM answers").fetchall():
+    for answer_id, *row in db.execute(
+        "SELECT id, text, calls, finish, body, events FROM answers"
+    ).fetchall():
         held = Answer(row[0], tuple(map(tuple, json.loads(row[1]))), *row[2:])
         clean = redaction.answer(held)
         if clean != held:
             db.execute(
                 "UPDATE answers SET text = ?, calls = ?, finish = ?, body = ?, events = ? WHERE id = ?",
-                (clean.text, json_text(clean.calls), clean.finish, clean.body, clean.events, answer_id),
+                (
+                    clean.text,
+                    json_text(clean.calls),
+                    clean.finish,
+                    clean.body,
+                    clean.events,
+                    answer_id,
+                ),
             )
 
 
@@ -120,12 +146,19 @@ class MatchingSettings:
 
     def with_(self, **changes: Any) -> MatchingSettings:
         """New settings with some changed. Raises BadParameter for an unknown name or a wrong value."""
-        changes = {RECORD_NAMES.get(k, k): None if k in RECORD_NAMES and v == "off" else v for k, v in changes.items()}
+        changes = {
+            RECORD_NAMES.get(k, k): None if k in RECORD_NAMES and v == "off" else v
+            for k, v in changes.items()
+        }
         known = {f.name for f in fields(self)}
         for name in changes:
             if name not in known:
-                raise BadParameter(f"no matching setting {name!r}", do=f"Known: {', '.join(sorted(known))}")
-        return replace(self, **{k: tuple(v) if isinstance(v, list) else v for k, v in changes.items()})
+                raise BadParameter(
+                    f"no matching setting {name!r}", do=f"Known: {', '.join(sorted(known))}"
+                )
+        return replace(
+            self, **{k: tuple(v) if isinstance(v, list) else v for k, v in changes.items()}
+        )
 
     def as_json(self) -> str:
         return json.dumps(asdict(self))
@@ -136,9 +169,11 @@ class MatchingSettings:
 
 
 RECORD_NAMES = {
-    "bm25_serve_threshold": "serve", "bm25_review_threshold": "review",
-    "embedding_serve_threshold": "embedding_serve", "embedding_review_threshold": "embedding_review",
-}  # fmt: skip
+    "bm25_serve_threshold": "serve",
+    "bm25_review_threshold": "review",
+    "embedding_serve_threshold": "embedding_serve",
+    "embedding_review_threshold": "embedding_review",
+}
 """ADR-0003's names of settings, accepted for ours; `off` is None there."""
 SWITCH, OFFLINE = "SEMULA_EMBEDDINGS", "SEMULA_EMBEDDINGS_OFFLINE"
 """ADR-0003's environment variables: `on` and `off`."""
@@ -183,7 +218,9 @@ def _unit(name: str, value: float | None, *, optional: bool) -> None:
     if value is None and optional:
         return
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise BadParameter(f"{name} must be from 0 to 1{' or None' if optional else ''}, not {value!r}")
+        raise BadParameter(
+            f"{name} must be from 0 to 1{' or None' if optional else ''}, not {value!r}"
+        )
 
 
 def _positive(name: str, value: int | None, *, optional: bool) -> None:
@@ -214,10 +251,18 @@ KINDS = ("redaction", "scrubbing")
 class Project:
     """The settings and rules of an open file. `settings` and `key` are what a new file starts with."""
 
-    def __init__(self, db: sqlite3.Connection, settings: MatchingSettings | None, key: bytes | None) -> None:
+    def __init__(
+        self, db: sqlite3.Connection, settings: MatchingSettings | None, key: bytes | None
+    ) -> None:
         self.db = db
-        given = {"settings": (settings or MatchingSettings()).as_json(), "key": (key or os.urandom(KEY_BYTES)).hex(),
-                 "redaction": "[]", "scrubbing": "[]", "dropped": "[]", "normal": ""}  # fmt: skip
+        given = {
+            "settings": (settings or MatchingSettings()).as_json(),
+            "key": (key or os.urandom(KEY_BYTES)).hex(),
+            "redaction": "[]",
+            "scrubbing": "[]",
+            "dropped": "[]",
+            "normal": "",
+        }
         if self.get("normal") is None:
             with transaction(db):
                 db.executemany("INSERT OR IGNORE INTO settings VALUES (?, ?)", given.items())
@@ -289,7 +334,8 @@ class Project:
             raise BadRule(f"no scrubbing rule {name!r}", do=f"There are: {', '.join(known)}")
         with transaction(self.db):
             self._set(
-                "scrubbing", json.dumps([r for r in json.loads(self.get("scrubbing")) if r["name"] != name])
+                "scrubbing",
+                json.dumps([r for r in json.loads(self.get("scrubbing")) if r["name"] != name]),
             )
             self._set("dropped", json.dumps(sorted({*json.loads(self.get("dropped")), name})))
             self._remake()
@@ -321,9 +367,13 @@ MEMORY = ":memory:"
 def library_path(name: str) -> Path:
     """`<home>/matching/<name>.sqlite`. Raises LibraryError for a name that is no file name."""
     if not name or name.startswith(".") or not all(c.isalnum() or c in "-_." for c in name):
-        raise LibraryError(f"a library cannot be named {name!r}", do="Use letters, digits, `-`, `_` and `.`")
+        raise LibraryError(
+            f"a library cannot be named {name!r}", do="Use letters, digits, `-`, `_` and `.`"
+        )
     if redaction().text(name) != name:
-        raise LibraryError("a library cannot be named like a key or an address", do="Choose another name")
+        raise LibraryError(
+            "a library cannot be named like a key or an address", do="Choose another name"
+        )
     return home() / "matching" / f"{name}.sqlite"
 
 
@@ -373,9 +423,13 @@ class Library:
     """
 
     def __init__(
-        self, path: Path | str = MEMORY, *, settings: MatchingSettings | None = None, encoder: Encoder | None = None,
+        self,
+        path: Path | str = MEMORY,
+        *,
+        settings: MatchingSettings | None = None,
+        encoder: Encoder | None = None,
         key: bytes | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.path = None if path == MEMORY else Path(path)
         self.db = connect(path)
         self._matrix: tuple[int, Matrix] | None = None
@@ -390,7 +444,9 @@ class Library:
         except BaseException as error:
             self.db.close()
             if isinstance(error, sqlite3.DatabaseError):
-                raise LibraryError(f"the library cannot be used: {error}", where=str(path)) from error
+                raise LibraryError(
+                    f"the library cannot be used: {error}", where=str(path)
+                ) from error
             raise
 
     # -- settings and rules --------------------------------------------------------------------------------------
@@ -445,7 +501,9 @@ class Library:
             self._worker = VectorWorker(self.path, encoder)
 
     # -- writing ---------------------------------------------------------------------------------------------------
-    def record(self, request: RecordedRequest, answer: Answer, *, source: str = "", number: int = 0) -> int:
+    def record(
+        self, request: RecordedRequest, answer: Answer, *, source: str = "", number: int = 0
+    ) -> int:
         """Keep a call: the entry's id. The model is not waited for; see `wait_for_vectors`."""
         return self.record_many([(request, answer, source, number)])[0]
 
@@ -459,7 +517,11 @@ class Library:
             for request, answer, source, number in calls:
                 ask = Prepared(self.normal.redaction.request(request, seen), self.normal)
                 entry = entries.put_request(
-                    self.db, ask, answered=True, source=self.normal.redaction.text(source), number=number
+                    self.db,
+                    ask,
+                    answered=True,
+                    source=self.normal.redaction.text(source),
+                    number=number,
                 )
                 entries.put_answer(self.db, entry, self.normal.redaction.answer(answer, seen))
                 entries.close_answered(self.db, ask.normalised, now)
@@ -507,7 +569,11 @@ class Library:
 
     def rejected(self, fingerprint: str) -> set[int]:
         """The entries that reviewers rejected for requests with that normalised fingerprint."""
-        return {entry for entry, state in self.candidate_states(fingerprint).items() if state == "rejected"}
+        return {
+            entry
+            for entry, state in self.candidate_states(fingerprint).items()
+            if state == "rejected"
+        }
 
     def compared(self, entry_ids: Sequence[int]) -> dict[int, tuple[Compared, dict[str, str]]]:
         """(words and marks, shape) of entries by id."""
@@ -517,14 +583,19 @@ class Library:
             entry_ids,
         )
         return {
-            i: (Compared(text_words(words), held, tuple(map(int, places.split()))), json.loads(shape))
+            i: (
+                Compared(text_words(words), held, tuple(map(int, places.split()))),
+                json.loads(shape),
+            )
             for i, words, held, places, shape in rows
         }
 
     def index(self, name: str, *, query_words: int, common_share: float, scan_limit: int) -> Index:
         if name == "fts5" and not has_fts5(self.db):
             name = "scan"
-        return index_of(name, query_words=query_words, common_share=common_share, scan_limit=scan_limit)
+        return index_of(
+            name, query_words=query_words, common_share=common_share, scan_limit=scan_limit
+        )
 
     def matrix(self) -> Matrix:
         """The vectors of all entries, read again when the stored set has changed."""
@@ -537,9 +608,18 @@ class Library:
     def counts(self) -> dict[str, int]:
         """How many entries, answers, vectors, aliases, open candidates and logged calls there are."""
         self.log.flush()
-        what = {"entries": "requests WHERE answered = 1", "answers": "answers", "vectors": "entry_vector",
-                "aliases": "aliases", "open candidates": "candidates WHERE state = 'open'", "calls": "call_log"}  # fmt: skip
-        return {k: self.db.execute(f"SELECT count(*) FROM {sql}").fetchone()[0] for k, sql in what.items()}
+        what = {
+            "entries": "requests WHERE answered = 1",
+            "answers": "answers",
+            "vectors": "entry_vector",
+            "aliases": "aliases",
+            "open candidates": "candidates WHERE state = 'open'",
+            "calls": "call_log",
+        }
+        return {
+            k: self.db.execute(f"SELECT count(*) FROM {sql}").fetchone()[0]
+            for k, sql in what.items()
+        }
 
     def request(self, request_id: int) -> RecordedRequest:
         return RecordedRequest.from_json(
@@ -578,4 +658,6 @@ class Library:
         except sqlite3.DatabaseError as later:
             error = error or later
         if isinstance(error, sqlite3.DatabaseError):
-            raise LibraryError(f"the library cannot be used: {error}", where=str(self.path or MEMORY)) from error
+            raise LibraryError(
+                f"the library cannot be used: {error}", where=str(self.path or MEMORY)
+            ) from error

@@ -71,7 +71,10 @@ def add_candidates(
     taken = {row[0] for row in held}
     new: dict[int, tuple[str, Proposal]] = {}
     for tier, proposal in near:
-        if len(taken) + len(new) < library.settings.max_candidates and proposal.entry_id not in taken:
+        if (
+            len(taken) + len(new) < library.settings.max_candidates
+            and proposal.entry_id not in taken
+        ):
             new.setdefault(proposal.entry_id, (tier, proposal))
     if not new:
         return ()
@@ -82,7 +85,7 @@ def add_candidates(
             (request_id, entry, tier, proposal.score, json.dumps(proposal.broken), at),
         ).lastrowid
         for entry, (tier, proposal) in new.items()
-    )  # fmt: skip
+    )
 
 
 def _missed(library: Library, ask: Prepared) -> int:
@@ -92,7 +95,9 @@ def _missed(library: Library, ask: Prepared) -> int:
         "WHERE f.normalised = ? AND r.answered = 0 ORDER BY f.request_id LIMIT 1",
         (ask.normalised,),
     ).fetchone()
-    return row[0] if row else entries.put_request(library.db, ask, answered=False, source="", number=0)
+    return (
+        row[0] if row else entries.put_request(library.db, ask, answered=False, source="", number=0)
+    )
 
 
 def candidates(
@@ -110,7 +115,9 @@ def candidate(library: Library, candidate_id: int) -> Candidate:
     """One candidate. Raises NoCandidate."""
     row = library.db.execute(f"{_SELECT} WHERE id = ?", (candidate_id,)).fetchone()
     if row is None:
-        raise NoCandidate(f"no candidate {candidate_id}", do="`workbench matching queue NAME` lists them")
+        raise NoCandidate(
+            f"no candidate {candidate_id}", do="`workbench matching queue NAME` lists them"
+        )
     return _candidate(row)
 
 
@@ -129,7 +136,8 @@ def approve(library: Library, candidate_id: int, by: str = "") -> Candidate:
         now = time.time()
         _decide(library, found.id, "approved", by, now)
         library.db.execute(
-            "INSERT OR REPLACE INTO aliases VALUES (?, ?, ?)", (found.request_id, found.entry_id, found.id)
+            "INSERT OR REPLACE INTO aliases VALUES (?, ?, ?)",
+            (found.request_id, found.entry_id, found.id),
         )
         library.db.execute(
             "UPDATE candidates SET state = 'superseded', decided = ? WHERE state = 'open' AND request_id IN ("
@@ -154,7 +162,9 @@ def reject(library: Library, candidate_id: int, by: str = "") -> Candidate:
 def _must_be(found: Candidate, states: tuple[str, ...]) -> None:
     if found.state not in states:
         by = f" by {found.decided_by}" if found.decided_by else ""
-        raise AlreadyDecided(f"candidate {found.id} is {found.state} already{by}", do="Take the next one")
+        raise AlreadyDecided(
+            f"candidate {found.id} is {found.state} already{by}", do="Take the next one"
+        )
 
 
 def _decide(library: Library, candidate_id: int, state: str, by: str, at: float) -> None:
@@ -165,6 +175,7 @@ def _decide(library: Library, candidate_id: int, state: str, by: str, at: float)
 
 
 # ---- Why a candidate was not served: each condition of shape and each gate, met or broken,  ----
+
 
 @dataclass(frozen=True, slots=True)
 class Condition:
@@ -198,14 +209,18 @@ def conditions(library: Library, found: Candidate) -> list[Condition]:
 
 def _gate(name: str, ask: Prepared, entry: Prepared) -> Condition:
     met = GATES[name](ask.compared, entry.compared)
-    detail = f"{ask.compared.marks} / {entry.compared.marks}" if name == "same_marks" and not met else ""
+    detail = (
+        f"{ask.compared.marks} / {entry.compared.marks}" if name == "same_marks" and not met else ""
+    )
     return Condition(name, met, detail)
 
 
 def _structure(ask: Prepared, entry: Prepared) -> str:
     """The first message whose parts differ; the system text is number 0."""
     pairs = enumerate(zip(ask.structure, entry.structure, strict=False))
-    number = next((n for n, (a, b) in pairs if a != b), min(len(ask.structure), len(entry.structure)))
+    number = next(
+        (n for n, (a, b) in pairs if a != b), min(len(ask.structure), len(entry.structure))
+    )
     return f"parts, calls or results of message {number}"
 
 
@@ -215,10 +230,14 @@ def _tools(ask: Prepared, entry: Prepared) -> str:
         return "the same names, another definition"
     more, less = ", ".join(sorted(mine - theirs)), ", ".join(sorted(theirs - mine))
     return "; ".join(
-        filter(None, (f"only asked: {more}" if more else "", f"only recorded: {less}" if less else ""))
+        filter(
+            None, (f"only asked: {more}" if more else "", f"only recorded: {less}" if less else "")
+        )
     )
 
 
 def _params(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
     names = [n for n in sorted({*mine, *theirs}) if mine.get(n) != theirs.get(n)]
-    return "; ".join(f"{n}: {canonical_json(mine.get(n))} / {canonical_json(theirs.get(n))}" for n in names)
+    return "; ".join(
+        f"{n}: {canonical_json(mine.get(n))} / {canonical_json(theirs.get(n))}" for n in names
+    )

@@ -21,9 +21,12 @@ ATTACHED: frozenset[str] = frozenset({"media", "opaque"})
 """Kinds that no word shows: an answer is served only where they are equal."""
 
 _ENCODERS = {
-    (ordered, ascii_only): json.JSONEncoder(sort_keys=ordered, separators=(",", ":"), ensure_ascii=ascii_only)
-    for ordered in (True, False) for ascii_only in (True, False)
-}  # fmt: skip
+    (ordered, ascii_only): json.JSONEncoder(
+        sort_keys=ordered, separators=(",", ":"), ensure_ascii=ascii_only
+    )
+    for ordered in (True, False)
+    for ascii_only in (True, False)
+}
 
 
 def canonical_json(value: Any) -> str:
@@ -119,7 +122,9 @@ class RecordedRequest:
 
     def as_json(self) -> str:
         """The exact form: everything as it was sent, keys sorted; messages and tools in their order."""
-        messages = [[m.role, [[p.kind, p.name, p.id, p.text] for p in m.parts]] for m in self.messages]
+        messages = [
+            [m.role, [[p.kind, p.name, p.id, p.text] for p in m.parts]] for m in self.messages
+        ]
         tools = [[t.name, t.description, t.schema] for t in self.tools]
         return json_text([self.system, messages, tools, dict(self.params)])
 
@@ -127,9 +132,13 @@ class RecordedRequest:
     def from_json(cls, text: str) -> RecordedRequest:
         system, messages, tools, params = json.loads(text)
         return cls(
-            tuple(Message(r, tuple(Part(k, t, n, i) for k, n, i, t in parts)) for r, parts in messages),
-            system, tuple(Tool(*t) for t in tools), params,
-        )  # fmt: skip
+            tuple(
+                Message(r, tuple(Part(k, t, n, i) for k, n, i, t in parts)) for r, parts in messages
+            ),
+            system,
+            tuple(Tool(*t) for t in tools),
+            params,
+        )
 
     def last_text(self) -> str:
         """The text of the last message that has any: what the embedding tier embeds (ADR-0003, SEM-E8)."""
@@ -138,7 +147,10 @@ class RecordedRequest:
     def attachments(self, tail_n: int | None = None) -> tuple[tuple[str, str, str], ...]:
         """(kind, name, text) of everything in the compared messages that no word shows, in order."""
         return tuple(
-            (p.kind, p.name, p.text) for m in self.tail(tail_n) for p in m.parts if p.kind in ATTACHED
+            (p.kind, p.name, p.text)
+            for m in self.tail(tail_n)
+            for p in m.parts
+            if p.kind in ATTACHED
         )
 
     def speakers(self, tail_n: int | None = None) -> tuple[str, ...]:

@@ -152,7 +152,11 @@ def rule_from(data: Mapping[str, Any], where: str) -> Rule:
     except re.error as error:
         raise BadRule(f"the pattern does not compile: {error}", where=where) from error
     rule = Rule(
-        name, pattern, data["replace"], *(tuple(data.get(k, ())) for k in FIELDS[3:6]), data.get("why", "")
+        name,
+        pattern,
+        data["replace"],
+        *(tuple(data.get(k, ())) for k in FIELDS[3:6]),
+        data.get("why", ""),
     )
     _check_examples(rule, where)
     return rule
@@ -165,7 +169,9 @@ def _check_examples(rule: Rule, where: str) -> None:
             raise BadRule(f"it must change {text!r} and does not", where=where)
     for text in rule.spares:
         if alone.apply(text) != text:
-            raise BadRule(f"it must spare {text!r} and makes {alone.apply(text)!r} of it", where=where)
+            raise BadRule(
+                f"it must spare {text!r} and makes {alone.apply(text)!r} of it", where=where
+            )
 
 
 def read_rules(path: Path) -> tuple[tuple[Rule, ...], dict[str, Any]]:
@@ -203,7 +209,9 @@ SCHEMA_KEYS = frozenset(
     "nullable items properties required additionalProperties anyOf oneOf allOf $ref writeOnly readOnly".split()
 )
 SCHEMA_VALUES = frozenset({"default", "enum", "const", "examples", "example"})
-PLACES = frozenset({"index", "output_index", "content_index", "contentBlockIndex", "item_id", "type"})
+PLACES = frozenset(
+    {"index", "output_index", "content_index", "contentBlockIndex", "item_id", "type"}
+)
 """What tells two texts of a stream apart beside the keys that lead to them."""
 SPELT = frozenset({"logprobs", "logprobsResult"})
 """Keys below which an answer's text is spelt out once more, token by token."""
@@ -220,13 +228,29 @@ class SecretNames:
     @lru_cache(maxsize=4096)  # noqa: B019 - one object for each set of rules, and they live as long as the process
     def match(self, name: str) -> bool:
         plain = "".join(filter(str.isalnum, name)).casefold().rstrip("0123456789")
-        return (plain.endswith(self.endings) or plain in self.whole) and not plain.endswith(self.spared)
+        return (plain.endswith(self.endings) or plain in self.whole) and not plain.endswith(
+            self.spared
+        )
 
     @property
     def stems(self) -> tuple[str, ...]:
         """Texts one of which is in every secret name, in lower case."""
-        return ("key", "secret", "pass", "pwd", "token", "contrase", "auth", "cookie", "cred", "string", "sig", "pw", "jwt",
-                "bearer")  # fmt: skip
+        return (
+            "key",
+            "secret",
+            "pass",
+            "pwd",
+            "token",
+            "contrase",
+            "auth",
+            "cookie",
+            "cred",
+            "string",
+            "sig",
+            "pw",
+            "jwt",
+            "bearer",
+        )
 
 
 @dataclass(frozen=True)
@@ -266,7 +290,11 @@ class Redaction:
             found = {}
             for key, held in value.items():
                 secret = self.names.match(named if key in ("value", "Value") and named else key)
-                put = self._secret(held, seen) if secret and "logprob" not in value else self.value(held, seen)
+                put = (
+                    self._secret(held, seen)
+                    if secret and "logprob" not in value
+                    else self.value(held, seen)
+                )
                 found[_free(found, self.text(key, seen))] = put
             return found
         return value
@@ -277,7 +305,9 @@ class Redaction:
             return value
         if isinstance(value, Mapping) and value and value.keys() <= SCHEMA_KEYS and "type" in value:
             return {
-                k: self._secret(v, seen) if k in SCHEMA_VALUES or _odd_type(k, v) else self.value(v, seen)
+                k: self._secret(v, seen)
+                if k in SCHEMA_VALUES or _odd_type(k, v)
+                else self.value(v, seen)
                 for k, v in value.items()
             }
         if seen is not None:
@@ -292,7 +322,9 @@ class Redaction:
         out, done, at = [], 0, 0
         while (found := _NAMED.search(text, at)) is not None:
             at = found.end() - len(found["open"] or "")
-            if not self.names.match(found["name"].rpartition(" ")[2]) and not self.names.match(found["name"]):
+            if not self.names.match(found["name"].rpartition(" ")[2]) and not self.names.match(
+                found["name"]
+            ):
                 continue
             start, end, quote = _value_at(text, found)
             if end > start and text[start:end] != self.key_replace:
@@ -317,14 +349,23 @@ class Redaction:
         return RecordedRequest(
             tuple(Message(m.role, self._parts(m.parts, seen, ids)) for m in request.messages),
             self.text(request.system, seen),
-            tuple(Tool(self.text(t.name, seen), self.text(t.description, seen), self.text(t.schema, seen))
-                  for t in request.tools),
+            tuple(
+                Tool(
+                    self.text(t.name, seen),
+                    self.text(t.description, seen),
+                    self.text(t.schema, seen),
+                )
+                for t in request.tools
+            ),
             self.value(dict(request.params), seen),
-        )  # fmt: skip
+        )
 
     def _parts(self, parts: Sequence[Part], seen: Seen, ids: dict[str, str]) -> tuple[Part, ...]:
         clean = [
-            Part(p.kind, self.text(p.text, seen), self.text(p.name, seen), self._id(p.id, seen, ids)) for p in parts
+            Part(
+                p.kind, self.text(p.text, seen), self.text(p.name, seen), self._id(p.id, seen, ids)
+            )
+            for p in parts
         ]
         if len(parts) > 1:
             texts = self._joined([p.text for p in clean], seen)
@@ -341,10 +382,13 @@ class Redaction:
     def answer(self, answer: Answer, seen: Seen | None = None) -> Answer:
         """The answer with its texts, calls and wire form redacted; a stream as its joined texts."""
         return replace(
-            answer, text=self.text(answer.text, seen), finish=self.text(answer.finish, seen),
-            body=self._wire(answer.body, seen), events=self._wire(answer.events, seen),
+            answer,
+            text=self.text(answer.text, seen),
+            finish=self.text(answer.finish, seen),
+            body=self._wire(answer.body, seen),
+            events=self._wire(answer.events, seen),
             calls=tuple((self.text(n, seen), self.text(a, seen)) for n, a in answer.calls),
-        )  # fmt: skip
+        )
 
     def _wire(self, text: str, seen: Seen | None) -> str:
         """A body or events as JSON text: each text redacted, and then what the texts of one place spell together."""
@@ -393,8 +437,18 @@ def _spread(pieces: Sequence[str], old: str, new: str) -> list[str]:
 def _texts(value: Any, path: tuple, ids: tuple) -> Iterator[tuple[tuple, tuple, Any, Any]]:
     """(keys that lead there, what tells apart, container, key) of every text below a value."""
     if isinstance(value, dict):
-        ids += tuple(f"{k}:{value[k]}" for k in sorted(PLACES & value.keys()) if isinstance(value[k], str | int))
-    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        ids += tuple(
+            f"{k}:{value[k]}"
+            for k in sorted(PLACES & value.keys())
+            if isinstance(value[k], str | int)
+        )
+    pairs = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, held in pairs:
         inner = (*path, key) if isinstance(value, dict) else path
         if isinstance(held, str):
@@ -413,16 +467,31 @@ def _drop(value: Any, keys: frozenset[str]) -> None:
 
 def _named_by(value: Mapping[str, Any]) -> str:
     """What a pair like {"name": "Authorization", "value": …} is about; "" for any other mapping."""
-    return next((v for k in ("name", "key", "Name", "Key", "header") if isinstance(v := value.get(k), str)), "")
+    return next(
+        (v for k in ("name", "key", "Name", "Key", "header") if isinstance(v := value.get(k), str)),
+        "",
+    )
 
 
 def _odd_type(key: str, value: Any) -> bool:
-    return key == "type" and value not in ("string", "number", "integer", "object", "array", "boolean", "null")
+    return key == "type" and value not in (
+        "string",
+        "number",
+        "integer",
+        "object",
+        "array",
+        "boolean",
+        "null",
+    )
 
 
 def _free(taken: Mapping[str, Any], key: str) -> str:
     """The key, with a number behind it where redaction made two keys equal."""
-    return key if key not in taken else next(k for n in range(2, len(taken) + 3) if (k := f"{key}-{n}") not in taken)
+    return (
+        key
+        if key not in taken
+        else next(k for n in range(2, len(taken) + 3) if (k := f"{key}-{n}") not in taken)
+    )
 
 
 def _value_at(text: str, found: re.Match[str]) -> tuple[int, int, str]:

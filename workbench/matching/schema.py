@@ -113,10 +113,14 @@ def prepare_file(db: sqlite3.Connection, where: str) -> None:
                 db.execute(f"PRAGMA user_version={VERSION}")
             elif version > VERSION:
                 raise LibraryError(
-                    f"the library has version {version}, newer than {VERSION}", where=where, do="Update the workbench"
+                    f"the library has version {version}, newer than {VERSION}",
+                    where=where,
+                    do="Update the workbench",
                 )
             elif version == 0:
-                raise LibraryError("not a matching library", where=where, do="Name another file, or load it anew")
+                raise LibraryError(
+                    "not a matching library", where=where, do="Name another file, or load it anew"
+                )
             for older in range(version or VERSION, VERSION):
                 for statement in MIGRATIONS[older]:
                     db.execute(statement)
@@ -163,14 +167,21 @@ EVERY_ENTRY = ""
 _ANSWER = "a.text, a.calls, a.finish, a.body, a.events, a.created"
 SERVE_EXACT = f"""SELECT f.request_id, {_ANSWER} FROM fingerprints f JOIN answers a ON a.request_id = f.request_id
     WHERE f.exact = ? AND a.ordinal = 1 ORDER BY f.request_id LIMIT 1"""
-SERVE_ENTRY = f"SELECT a.request_id, {_ANSWER} FROM answers a WHERE a.request_id = ? AND a.ordinal = 1"
+SERVE_ENTRY = (
+    f"SELECT a.request_id, {_ANSWER} FROM answers a WHERE a.request_id = ? AND a.ordinal = 1"
+)
 
 
 def answer_of(row: tuple) -> Answer:
     """The answer from a row of SERVE_EXACT or SERVE_ENTRY."""
     _, text, calls, finish, body, events, created = row
     return Answer(
-        text, tuple(map(tuple, json.loads(calls))) if calls != "[]" else (), finish, body, events, created
+        text,
+        tuple(map(tuple, json.loads(calls))) if calls != "[]" else (),
+        finish,
+        body,
+        events,
+        created,
     )
 
 
@@ -189,7 +200,9 @@ def find_request(db: sqlite3.Connection, exact: str) -> tuple[int, bool] | None:
     return (row[0], bool(row[1])) if row else None
 
 
-def put_request(db: sqlite3.Connection, ask: Prepared, *, answered: bool, source: str, number: int) -> int:
+def put_request(
+    db: sqlite3.Connection, ask: Prepared, *, answered: bool, source: str, number: int
+) -> int:
     """The id of the request, inserted where it is new, and made an entry where it was only a missed one."""
     found = find_request(db, ask.exact)
     if found is None:
@@ -251,9 +264,18 @@ def put_answer(db: sqlite3.Connection, request_id: int, answer: Answer) -> bool:
     done = db.execute(
         "INSERT OR IGNORE INTO answers(request_id, ordinal, text, calls, finish, body, events, created, meaning) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (request_id, known + 1, well_formed(answer.text), json_text(answer.calls), well_formed(answer.finish),
-         well_formed(answer.body), well_formed(answer.events), answer.created, digest(answer.meaning)),
-    )  # fmt: skip
+        (
+            request_id,
+            known + 1,
+            well_formed(answer.text),
+            json_text(answer.calls),
+            well_formed(answer.finish),
+            well_formed(answer.body),
+            well_formed(answer.events),
+            answer.created,
+            digest(answer.meaning),
+        ),
+    )
     return done.rowcount == 1
 
 

@@ -29,7 +29,19 @@ class Compared(NamedTuple):
 Gate = Callable[[Compared, Compared], bool]
 
 NEGATIONS = frozenset(
-    {"no", "not", "never", "none", "neither", "nor", "without", "cannot", "nothing", "nobody", "nowhere"}
+    {
+        "no",
+        "not",
+        "never",
+        "none",
+        "neither",
+        "nor",
+        "without",
+        "cannot",
+        "nothing",
+        "nobody",
+        "nowhere",
+    }
 )
 FUNCTION_WORDS = LUCENE_ENGLISH_33 - NEGATIONS
 """Words that carry no content of their own. Lucene's list holds `no` and `not`; here they are content."""
@@ -139,14 +151,19 @@ LIKENESSES: dict[str, Likeness] = {
     f.__name__: f for f in (dice_multiset, dice_set, dice_bigrams, containment)
 }
 GATES: dict[str, Gate] = {
-    f.__name__: f for f in (same_order, same_marks, same_places, same_numbers, same_negation, same_content_words)
+    f.__name__: f
+    for f in (same_order, same_marks, same_places, same_numbers, same_negation, same_content_words)
 }
 
 
 GATE_WORDS = {
-    "same_order": "order of words", "same_marks": "marks", "same_places": "places of words", "same_numbers": "numbers", "same_negation": "negations",
+    "same_order": "order of words",
+    "same_marks": "marks",
+    "same_places": "places of words",
+    "same_numbers": "numbers",
+    "same_negation": "negations",
     "same_content_words": "content words",
-}  # fmt: skip
+}
 """What a gate asks to be the same, after "not the same"."""
 
 

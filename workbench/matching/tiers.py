@@ -59,11 +59,15 @@ def exact(ask: Prepared, library: Library) -> Finding:
 def normalised(ask: Prepared, library: Library) -> Finding:
     """Serve the entry that is equal after scrubbing, tool order and white space aside; the oldest of several."""
     found = library.normalised(ask.normalised)
-    kept = [entry for entry in found if entry not in library.rejected(ask.normalised)] if found else []
+    kept = (
+        [entry for entry in found if entry not in library.rejected(ask.normalised)] if found else []
+    )
     if not kept:
         return Finding(
             "miss",
-            "a reviewer rejected the one that is equal" if found else "no entry is equal after scrubbing",
+            "a reviewer rejected the one that is equal"
+            if found
+            else "no entry is equal after scrubbing",
         )
     more = f"; the oldest of {len(kept)}" if len(kept) > 1 else ""
     return Finding("served", f"equal after scrubbing{more}", 1.0, entry_id=kept[0])
@@ -73,7 +77,9 @@ def normalised(ask: Prepared, library: Library) -> Finding:
 def alias(ask: Prepared, library: Library) -> Finding:
     """Serve the entry that a reviewer approved for this request."""
     found = [
-        entry for entry in library.aliases(ask.normalised) if entry not in library.rejected(ask.normalised)
+        entry
+        for entry in library.aliases(ask.normalised)
+        if entry not in library.rejected(ask.normalised)
     ]
     if not found:
         return Finding("miss", "no reviewer approved an entry for it")
@@ -82,26 +88,44 @@ def alias(ask: Prepared, library: Library) -> Finding:
 
 @register("tier")
 def lexical(
-    ask: Prepared, library: Library, *, serve: float | None = 1.0, review: float = 0.6, proposals: int = 10,
-    index: str = "fts5", likeness: str = "dice_multiset", gates: tuple[str, ...] = (), query_words: int = 64,
-    common_share: float = 0.5, scan_limit: int = 5000,
-) -> Finding:  # fmt: skip
+    ask: Prepared,
+    library: Library,
+    *,
+    serve: float | None = 1.0,
+    review: float = 0.6,
+    proposals: int = 10,
+    index: str = "fts5",
+    likeness: str = "dice_multiset",
+    gates: tuple[str, ...] = (),
+    query_words: int = 64,
+    common_share: float = 0.5,
+    scan_limit: int = 5000,
+) -> Finding:
     """The index proposes entries with the same speakers; word overlap decides: serve, review, or neither."""
-    found = library.index(index, query_words=query_words, common_share=common_share, scan_limit=scan_limit)
+    found = library.index(
+        index, query_words=query_words, common_share=common_share, scan_limit=scan_limit
+    )
     near = found.propose(library.db, ask.words, ask.speakers, proposals)
     measure = LIKENESSES[likeness]
 
     def scored(held: Compared, entry_id: int) -> float:
         return measure(ask.words, held.words)
 
-    return _decide(ask, library, near, scored, serve, review, gates, "shares a word and the speakers")
+    return _decide(
+        ask, library, near, scored, serve, review, gates, "shares a word and the speakers"
+    )
 
 
 @register("tier")
 def embedding(
-    ask: Prepared, library: Library, *, serve: float | None = None, review: float = 0.75, proposals: int = 10,
+    ask: Prepared,
+    library: Library,
+    *,
+    serve: float | None = None,
+    review: float = 0.75,
+    proposals: int = 10,
     gates: tuple[str, ...] = (),
-) -> Finding:  # fmt: skip
+) -> Finding:
     """Cosine of the last messages with text, among entries with the same speakers; a failing model is a miss."""
     if not ask.last:
         return Finding("miss", "no message with text to embed", serve=serve, review=review)
@@ -116,7 +140,9 @@ def embedding(
     ) as error:  # whatever the model raises: the call carries on as a miss, and the log says why
         return Finding(
             "failed",
-            library.normal.redaction.text(f"the embedder failed: {type(error).__name__}: {error}"[:300]),
+            library.normal.redaction.text(
+                f"the embedder failed: {type(error).__name__}: {error}"[:300]
+            ),
             serve=serve,
             review=review,
         )
@@ -133,9 +159,15 @@ def embedding(
 
 
 def _decide(
-    ask: Prepared, library: Library, near: Sequence[int], score: Callable[[Compared, int], float],
-    serve: float | None, review: float, gates: Sequence[str], what: str,
-) -> Finding:  # fmt: skip
+    ask: Prepared,
+    library: Library,
+    near: Sequence[int],
+    score: Callable[[Compared, int], float],
+    serve: float | None,
+    review: float,
+    gates: Sequence[str],
+    what: str,
+) -> Finding:
     """Score, best first (ties by id): the first that may be served is; else those over `review` are proposed."""
     known = library.candidate_states(ask.normalised) if near else {}
     held = library.compared([entry for entry in near if known.get(entry) != "rejected"])
@@ -153,18 +185,31 @@ def _decide(
             tied = sum(p.score == place.score and not p.broken for p in ranked)
             more = f"; {tied} entries tie, the oldest is served" if tied > 1 else ""
             return Finding(
-                "served", f"score at or over {serve}{more}", place.score, serve, review, place.entry_id
+                "served",
+                f"score at or over {serve}{more}",
+                place.score,
+                serve,
+                review,
+                place.entry_id,
             )
     over = tuple(p for p in ranked if p.score >= review)
     why = _why(ranked[0], serve, review)
     full = len(known) >= library.settings.max_candidates
     if over and not any(known.get(p.entry_id, "" if full else "open") == "open" for p in over):
         rejections = sum(state == "rejected" for state in known.values())
-        return Finding("miss", f"{why}; rejected before: {rejections} of its {len(known)} candidates", best, serve, review)
+        return Finding(
+            "miss",
+            f"{why}; rejected before: {rejections} of its {len(known)} candidates",
+            best,
+            serve,
+            review,
+        )
     return Finding("review" if over else "miss", why, best, serve, review, proposals=over)
 
 
-def _broken(ask: Prepared, held: Compared, shape: dict[str, str], gates: Sequence[str]) -> tuple[str, ...]:
+def _broken(
+    ask: Prepared, held: Compared, shape: dict[str, str], gates: Sequence[str]
+) -> tuple[str, ...]:
     return (*shape_differences(ask.shape, shape), *broken_gates(gates, ask.compared, held))
 
 

@@ -122,7 +122,10 @@ def embed_pending(
         with transaction(db):
             db.executemany(
                 "INSERT OR REPLACE INTO entry_vector VALUES (?, ?, ?)",
-                [(i, encoder.key, row.tobytes()) for (i, _), row in zip(pending, rows, strict=True)],
+                [
+                    (i, encoder.key, row.tobytes())
+                    for (i, _), row in zip(pending, rows, strict=True)
+                ],
             )
             bump(db)
         made += len(pending)
@@ -169,7 +172,9 @@ class VectorWorker:
         try:
             embed_pending(db, self._encoder, stop=lambda: self._stopped)
             self.error = None
-        except Exception as error:  # a failing model leaves entries without vectors, and is tried again
+        except (
+            Exception
+        ) as error:  # a failing model leaves entries without vectors, and is tried again
             if str(error) != str(self.error):
                 self._log(db, error)
             self.error = error
@@ -179,10 +184,13 @@ class VectorWorker:
         why = redaction().text(f"the vector worker failed: {type(error).__name__}: {error}"[:300])
         steps = json_text([["embedding", "failed", None, why]])
         with contextlib.suppress(sqlite3.Error), transaction(db):
-            write_rows(db, [(time.time(), "", "failed", "embedding", None, None, None, None, steps)])
+            write_rows(
+                db, [(time.time(), "", "failed", "embedding", None, None, None, None, steps)]
+            )
 
 
 # ---- The embedding tier's model, opened when the tier is switched on, refused with a reason ----
+
 
 class TailEncoder:
     """Texts cut to `tokens` (the model's two special ones among them) and embedded to unit float32 rows.
@@ -203,7 +211,9 @@ class TailEncoder:
         """The part of the text that the first tokens cover, without the two special ones."""
         if text.isascii() and len(text) <= self._tokens - 2:
             return text
-        offsets = [o for o in self._tokenizer.encode(text, add_special_tokens=False).offsets if o[1] > o[0]]
+        offsets = [
+            o for o in self._tokenizer.encode(text, add_special_tokens=False).offsets if o[1] > o[0]
+        ]
         kept = offsets[: self._tokens - 2]
         return text[: kept[-1][1]] if len(offsets) > len(kept) else text
 
@@ -229,5 +239,9 @@ def open_encoder(tokens: int, *, cached: bool = False) -> TailEncoder:
             f"{why}: {error}", do="Install the embedding packages, or switch embeddings off"
         ) from error
     except (NotAvailable, UnknownModel) as error:
-        raise NotAvailable(f"{why}: {error}", do="Fetch the model, or switch embeddings off") from error
-    return TailEncoder(Embedder(found, home() / "embeddings.sqlite" if cached else None), tokenizer, tokens)
+        raise NotAvailable(
+            f"{why}: {error}", do="Fetch the model, or switch embeddings off"
+        ) from error
+    return TailEncoder(
+        Embedder(found, home() / "embeddings.sqlite" if cached else None), tokenizer, tokens
+    )

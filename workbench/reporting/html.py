@@ -68,7 +68,9 @@ def value_html(value: Any) -> Markup:
     if isinstance(value, list):
         shown = _listed(value[:SHOWN_ENTRIES])
         more = len(value) - SHOWN_ENTRIES
-        return shown + (Markup(' <span class="more">+ {:,} more</span>').format(more) if more > 0 else "")
+        return shown + (
+            Markup(' <span class="more">+ {:,} more</span>').format(more) if more > 0 else ""
+        )
     return _inline(value)
 
 
@@ -85,7 +87,9 @@ def measured_html(expected: Any, measured: Any, tolerance: Any) -> Markup:
     pairs = []
     for key, value in named.items():
         mark = "off" if _differs(expected[key], value, tolerance_of(tolerance, key)) else ""
-        pairs.append((label(key), Markup('<span class="{}">{}</span>').format(mark, value_html(value))))
+        pairs.append(
+            (label(key), Markup('<span class="{}">{}</span>').format(mark, value_html(value)))
+        )
     rest = [(label(k), value_html(v)) for k, v in measured.items() if k not in named]
     return _entries([*pairs, *rest])
 
@@ -95,7 +99,9 @@ def expected_html(expected: Any, tolerance: Any) -> Markup:
     if (bound := bound_of(expected)) is not None:
         return Markup("{} {}").format(_bound(bound, expected[bound]), _tolerance(tolerance)).strip()
     if isinstance(expected, Mapping):
-        return _entries((label(k), expected_html(v, tolerance_of(tolerance, k))) for k, v in expected.items())
+        return _entries(
+            (label(k), expected_html(v, tolerance_of(tolerance, k))) for k, v in expected.items()
+        )
     return Markup("{} {}").format(value_html(expected), _tolerance(tolerance)).strip()
 
 
@@ -148,7 +154,9 @@ def _inline(value: Any, grouped_from: int = GROUPED_FROM) -> Markup:
     if isinstance(value, str):
         return safe(value)
     if isinstance(value, Mapping):
-        return Markup(", ").join(Markup("{} {}").format(label(k), _inline(v)) for k, v in value.items())
+        return Markup(", ").join(
+            Markup("{} {}").format(label(k), _inline(v)) for k, v in value.items()
+        )
     return Markup("[{}]").format(Markup(", ").join(_inline(v) for v in value))
 
 
@@ -218,9 +226,7 @@ def _folded(same: list[str]) -> str:
     if len(same) <= FOLDED_FROM:
         return _text(same)
     middle = len(same[SHOWN_AROUND:-SHOWN_AROUND])
-    return (
-        f"{_text(same[:SHOWN_AROUND])}<small> … {middle:,} the same … </small>{_text(same[-SHOWN_AROUND:])}"
-    )
+    return f"{_text(same[:SHOWN_AROUND])}<small> … {middle:,} the same … </small>{_text(same[-SHOWN_AROUND:])}"
 
 
 def _rest(all_of_it: list[str]) -> str:

@@ -68,7 +68,9 @@ def declared(notebook: Path) -> dict[str, Parameter]:
     tagged = [c for c in book.cells if PARAMETERS_TAG in c.metadata.get("tags", [])]
     if len(tagged) != 1 or tagged[0].cell_type != "code":
         do = f"Tag exactly one code cell {PARAMETERS_TAG!r}"
-        raise BadNotebook(f"{len(tagged)} cells are tagged {PARAMETERS_TAG!r}", where=notebook.name, do=do)
+        raise BadNotebook(
+            f"{len(tagged)} cells are tagged {PARAMETERS_TAG!r}", where=notebook.name, do=do
+        )
     return _parse(tagged[0].source, notebook.name)
 
 
@@ -82,7 +84,9 @@ def bind(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[
 
 def bind_text(parameters: Mapping[str, Parameter], given: Mapping[str, str]) -> dict[str, Any]:
     """Values typed at the command line, read as their parameter declares. Raises BadParameter."""
-    return {n: _read(_type(_known(parameters, n)), text, parameters[n]) for n, text in given.items()}
+    return {
+        n: _read(_type(_known(parameters, n)), text, parameters[n]) for n, text in given.items()
+    }
 
 
 def _known(parameters: Mapping[str, Parameter], name: str) -> Parameter:
@@ -105,7 +109,11 @@ def _parse(source: str, where: str) -> dict[str, Parameter]:
         if isinstance(node, ast.Import | ast.ImportFrom):
             continue
         line = ast.unparse(node)
-        if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name) or node.value is None:
+        if (
+            not isinstance(node, ast.AnnAssign)
+            or not isinstance(node.target, ast.Name)
+            or node.value is None
+        ):
             raise BadNotebook(
                 f"{line!r} is no declared parameter", where=where, do="Write `name: type = default`"
             )
@@ -150,7 +158,9 @@ def _form(node: ast.expr) -> tuple[Any, ...] | None:
             options = inner.elts if isinstance(inner, ast.Tuple) else [inner]
             if all(isinstance(o, ast.Constant) for o in options):
                 return ("literal", tuple(o.value for o in options))
-        case ast.BinOp(left=left, op=ast.BitOr(), right=ast.Constant(value=None)) if of := _form(left):
+        case ast.BinOp(left=left, op=ast.BitOr(), right=ast.Constant(value=None)) if of := _form(
+            left
+        ):
             return ("optional", of)
     return None
 
@@ -171,7 +181,9 @@ def _checked(form: tuple[Any, ...], value: Any, parameter: Parameter) -> Any:
             return value
         case ("int",) if isinstance(value, Integral) and not isinstance(value, bool):
             return int(value)
-        case ("float",) if isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value):
+        case ("float",) if (
+            isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+        ):
             return float(value)
     raise BadParameter(
         f"{parameter.name!r} must be {parameter.type}, not {type(value).__name__} {_short(value)}"
@@ -200,9 +212,15 @@ def _read(form: tuple[Any, ...], text: str, parameter: Parameter) -> Any:
                 try:
                     return _checked(form, json.loads(text), parameter)
                 except json.JSONDecodeError as error:
-                    raise BadParameter(f"{parameter.name!r} is not a JSON array: {error.msg}") from error
+                    raise BadParameter(
+                        f"{parameter.name!r} is not a JSON array: {error.msg}"
+                    ) from error
             return [_read(of, part.strip(), parameter) for part in text.split(",")] if text else []
-    hint = "An int has no leading zero" if form == ("int",) and text.strip("+-").startswith("0") else ""
+    hint = (
+        "An int has no leading zero"
+        if form == ("int",) and text.strip("+-").startswith("0")
+        else ""
+    )
     raise BadParameter(f"{parameter.name!r} must be {parameter.type}, not {_short(text)}", do=hint)
 
 
@@ -304,7 +322,9 @@ def _install(partial: Path, final: Path) -> Path:
     return final
 
 
-def _execute(notebook: Path, directory: Path, values: Mapping[str, Any], on_cell: OnCell | None) -> None:
+def _execute(
+    notebook: Path, directory: Path, values: Mapping[str, Any], on_cell: OnCell | None
+) -> None:
     import nbformat
     import papermill
     from nbclient.exceptions import DeadKernelError
@@ -322,14 +342,24 @@ def _execute(notebook: Path, directory: Path, values: Mapping[str, Any], on_cell
     try:
         # A kernel inherits the environment. A fixed hash seed makes the order of sets equal in every run.
         with _environment(
-            {OUT_VARIABLE: str(directory.resolve()), HOME_VARIABLE: str(home()), "PYTHONHASHSEED": "0"}
+            {
+                OUT_VARIABLE: str(directory.resolve()),
+                HOME_VARIABLE: str(home()),
+                "PYTHONHASHSEED": "0",
+            }
         ):
             papermill.execute_notebook(
                 # papermill fills {…} in paths from the parameters: doubled, a brace is a brace.
-                _braces(notebook.resolve()), _braces(executed.resolve()), parameters=dict(values),
-                kernel_name=_KERNEL, language="python", extra_arguments=[_QUIET_KERNEL],
-                cwd=str(notebook.parent.resolve()), progress_bar=False, on_cell_start=started,
-            )  # fmt: skip
+                _braces(notebook.resolve()),
+                _braces(executed.resolve()),
+                parameters=dict(values),
+                kernel_name=_KERNEL,
+                language="python",
+                extra_arguments=[_QUIET_KERNEL],
+                cwd=str(notebook.parent.resolve()),
+                progress_bar=False,
+                on_cell_start=started,
+            )
     except papermill.PapermillExecutionError as error:
         raise NotebookFailed(
             f"cell {error.cell_index + 1} of {notebook.name} raised {error.ename}: {error.evalue}",
@@ -363,7 +393,9 @@ def _all_ran(name: str, executed: Path) -> None:
 def _ledger(record: Record, directory: Path) -> Ledger:
     if not (directory / LEDGER_NAME).exists():
         raise NotebookFailed(
-            f"{record.notebook} wrote no ledger", where=str(directory), do="End it with `run.finish()`"
+            f"{record.notebook} wrote no ledger",
+            where=str(directory),
+            do="End it with `run.finish()`",
         )
     ledger = Ledger.read(directory)
     expected, found = [c.id for c in record.claims], [r.id for r in ledger.rows]

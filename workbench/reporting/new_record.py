@@ -43,7 +43,9 @@ def new_record(title: str, root: Path, record_id: str = "") -> NewRecord:
     """
     title = " ".join(visible(well_formed(title)).split())
     if not title or len(title) > _LONGEST_TITLE:
-        raise BadParameter(f"a title has 1 to {_LONGEST_TITLE} characters, this one has {len(title)}")
+        raise BadParameter(
+            f"a title has 1 to {_LONGEST_TITLE} characters, this one has {len(title)}"
+        )
     record_id = record_id or id_of(title)
     if not _ID.fullmatch(record_id) or len(record_id) > _LONGEST_ID:
         raise BadParameter(
@@ -60,9 +62,16 @@ def new_record(title: str, root: Path, record_id: str = "") -> NewRecord:
         folder / RECORD_FILE: ("record.toml", _quoted),
     }
     if there := [str(path) for path in made if os.path.lexists(root / path)]:
-        raise AlreadyThere(f"{', '.join(there)} is there already", where=str(root), do="Choose another title, or give an id")
+        raise AlreadyThere(
+            f"{', '.join(there)} is there already",
+            where=str(root),
+            do="Choose another title, or give an id",
+        )
     words = {"@ID@": record_id, "@MODULE@": folder.name}
-    texts = {path: _filled(name, {**words, "@TITLE@": escape(title)}) for path, (name, escape) in made.items()}
+    texts = {
+        path: _filled(name, {**words, "@TITLE@": escape(title)})
+        for path, (name, escape) in made.items()
+    }
     _write(root, texts)
     return NewRecord(record_id, root, tuple(reversed(texts)))
 
@@ -98,7 +107,9 @@ def _write(root: Path, texts: dict[Path, str]) -> None:
     except OSError as error:
         for path in done:
             path.unlink(missing_ok=True)
-        raise BadParameter(f"the record cannot be written: {error.strerror}", where=str(error.filename)) from error
+        raise BadParameter(
+            f"the record cannot be written: {error.strerror}", where=str(error.filename)
+        ) from error
 
 
 def _quoted(title: str) -> str:

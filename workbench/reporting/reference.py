@@ -11,10 +11,19 @@ from workbench.registry import Entry, entries
 # The kinds of parts that a variant is made of, in the order in which a search runs them.
 PARTS = {
     "channel": ("Channels", "A channel turns a query into one ranked list."),
-    "policy": ("Candidate policies", "A policy says which points the lexical channel reads, and in which order, up to its cap."),
-    "derived": ("Derived lists", "A derived list is made of what the channels have read; it asks no engine for candidates."),
+    "policy": (
+        "Candidate policies",
+        "A policy says which points the lexical channel reads, and in which order, up to its cap.",
+    ),
+    "derived": (
+        "Derived lists",
+        "A derived list is made of what the channels have read; it asks no engine for candidates.",
+    ),
     "prior": ("Priors", "A prior moves rows by what is known of them beside the query."),
-    "fusion": ("Fusions", "A fusion turns the lists into one ranking, ties by score, then best single rank, then point id."),
+    "fusion": (
+        "Fusions",
+        "A fusion turns the lists into one ranking, ties by score, then best single rank, then point id.",
+    ),
 }
 MADE = "<!-- made by `workbench docs` from the registrations: change those, not this page -->"
 _CODE_OR_MARK = re.compile(r"`[^`]*`|[<*]")
@@ -26,12 +35,19 @@ def variants_page() -> str:
 
     known = entries("variant")
     lines = [
-        MADE, "", "# Variants", "",
+        MADE,
+        "",
+        "# Variants",
+        "",
         "A variant is a named composition: channels make lists, derived lists are added, one fusion ranks the rows. Name one"
-        " with `--variant` or `variant=`; give its knobs with `variant(\"adr_0172\", cap=512)`. [search.md](search.md) shows how"
-        " to make one of your own. The notes variants are searched as a whole, as their document has them: [notes.md](notes.md).", "",
-        *table(("variant", "what it is"), ((f"[`{n}`](#{n})", in_markdown(e.law)) for n, e in known.items())),
-    ]  # fmt: skip
+        ' with `--variant` or `variant=`; give its knobs with `variant("adr_0172", cap=512)`. [search.md](search.md) shows how'
+        " to make one of your own. The notes variants are searched as a whole, as their document has them: [notes.md](notes.md).",
+        "",
+        *table(
+            ("variant", "what it is"),
+            ((f"[`{n}`](#{n})", in_markdown(e.law)) for n, e in known.items()),
+        ),
+    ]
     for name, entry in known.items():
         lines += ["", f"## {name}", "", "\n\n".join(_about(entry)), ""]
         if entry.parameters:
@@ -41,7 +57,10 @@ def variants_page() -> str:
     for kind, (title, about) in PARTS.items():
         if found := entries(kind):
             lines += ["", f"## {title}", "", about, ""]
-            lines += [f"- **`{n}({', '.join(_signature(e))})`**: {' '.join(_about(e))}" for n, e in found.items()]
+            lines += [
+                f"- **`{n}({', '.join(_signature(e))})`**: {' '.join(_about(e))}"
+                for n, e in found.items()
+            ]
     return "\n".join(lines) + "\n"
 
 
@@ -49,15 +68,24 @@ def readers_page() -> str:
     """Every registered reader with its law and parameters."""
     known = entries("reader")
     lines = [
-        MADE, "", "# Readers", "",
+        MADE,
+        "",
+        "# Readers",
+        "",
         "A reader turns a source into chunks. `workbench load SOURCE --as NAME` finds it by the source; `--kind` names it. Its"
-        " parameters are options of `load` where they are common, and `-p NAME=VALUE` otherwise.", "",
-        *table(("reader", "source"), ((f"[`{n}`](#{n})", in_markdown(e.law)) for n, e in known.items())),
-    ]  # fmt: skip
+        " parameters are options of `load` where they are common, and `-p NAME=VALUE` otherwise.",
+        "",
+        *table(
+            ("reader", "source"), ((f"[`{n}`](#{n})", in_markdown(e.law)) for n, e in known.items())
+        ),
+    ]
     for name, entry in known.items():
         lines += ["", f"## {name}", "", "\n\n".join(_about(entry))]
         if entry.parameters:
-            rows = ((f"`{p.name}`", f"`{_type(p)}`", f"`{_default(p)}`") for p in entry.parameters.values())
+            rows = (
+                (f"`{p.name}`", f"`{_type(p)}`", f"`{_default(p)}`")
+                for p in entry.parameters.values()
+            )
             lines += ["", *table(("parameter", "type", "default"), rows)]
     return "\n".join(lines) + "\n"
 
@@ -86,18 +114,25 @@ def _knobs(entry: Entry) -> str:
 
 def _signature(entry: Entry) -> list[str]:
     return [
-        p.name if p.default is inspect.Parameter.empty else f"{p.name}={_default(p)}" for p in entry.parameters.values()
+        p.name if p.default is inspect.Parameter.empty else f"{p.name}={_default(p)}"
+        for p in entry.parameters.values()
     ]
 
 
 def _type(parameter: inspect.Parameter) -> str:
     annotation = parameter.annotation
-    text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+    text = (
+        annotation
+        if isinstance(annotation, str)
+        else getattr(annotation, "__name__", str(annotation))
+    )
     return "" if text == "_empty" else text.replace('"', "'")
 
 
 def _default(parameter: inspect.Parameter) -> str:
-    return "needed" if parameter.default is inspect.Parameter.empty else str(parameter.default) or '""'
+    return (
+        "needed" if parameter.default is inspect.Parameter.empty else str(parameter.default) or '""'
+    )
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:

@@ -15,7 +15,9 @@ LAB_RENDERER = "workbench-lab"
 
 # A widget in an exported page is an empty place; nbconvert takes it before any other form of the same output. So the
 # picture is an output of its own, and hides where the widget has drawn.
-_HIDDEN = ".jp-OutputArea:has(.vega-embed) .jp-OutputArea-child:has(.wb-still-chart) { display: none; }"
+_HIDDEN = (
+    ".jp-OutputArea:has(.vega-embed) .jp-OutputArea-child:has(.wb-still-chart) { display: none; }"
+)
 
 
 def enable() -> None:

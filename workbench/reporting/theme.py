@@ -19,9 +19,15 @@ VERDICT_COLOURS = {
     "SUPERSEDED": "#8a93a3",
 }
 VERDICT_SIGNS = {
-    "HOLDS": "✓", "DIFFERS": "≠", "DIFFERS BY A DURATION": "≈", "DIFFERS BY THIS INSTALL": "≈",
-    "INCONCLUSIVE": "?", "NOT MEASURABLE HERE": "–", "NO VERDICT": "!", "SUPERSEDED": "×",
-}  # fmt: skip
+    "HOLDS": "✓",
+    "DIFFERS": "≠",
+    "DIFFERS BY A DURATION": "≈",
+    "DIFFERS BY THIS INSTALL": "≈",
+    "INCONCLUSIVE": "?",
+    "NOT MEASURABLE HERE": "–",
+    "NO VERDICT": "!",
+    "SUPERSEDED": "×",
+}
 
 # The lists of a search and what is made of them. Order is the order of legends.
 LIST_COLOURS = {
@@ -32,7 +38,16 @@ LIST_COLOURS = {
     "target": "#c1432c",
 }
 # For what is not a list: variants, sizes, sources. Neighbours differ in lightness as well as in hue.
-CATEGORIES = ["#2a5d8f", "#d08a2e", "#1f7a63", "#b4527a", "#6aa3cc", "#7a4f9a", "#9a8f5a", "#5d6878"]
+CATEGORIES = [
+    "#2a5d8f",
+    "#d08a2e",
+    "#1f7a63",
+    "#b4527a",
+    "#6aa3cc",
+    "#7a4f9a",
+    "#9a8f5a",
+    "#5d6878",
+]
 SEQUENCE = ["#eef3f8", "#c4d7e8", "#8fb3d1", "#5288b5", "#2a5d8f", "#173d63"]
 
 FONT = "-apple-system, 'Segoe UI', Inter, Roboto, 'Helvetica Neue', 'Liberation Sans', Arial, sans-serif"
@@ -43,25 +58,53 @@ THEME: dict[str, Any] = {
     "padding": 4,
     "view": {"stroke": None, "continuousWidth": 320, "continuousHeight": 280},
     "title": {
-        "anchor": "start", "color": INK, "fontSize": 14, "fontWeight": 600, "offset": 14,
-        "subtitleColor": MUTED, "subtitleFontSize": 12, "subtitlePadding": 4,
+        "anchor": "start",
+        "color": INK,
+        "fontSize": 14,
+        "fontWeight": 600,
+        "offset": 14,
+        "subtitleColor": MUTED,
+        "subtitleFontSize": 12,
+        "subtitlePadding": 4,
     },
     "axis": {
-        "domainColor": "#b9c0ca", "tickColor": "#b9c0ca", "gridColor": "#eceff3", "tickSize": 4,
-        "labelColor": MUTED, "labelFontSize": 12, "labelPadding": 5, "labelLimit": 220, "labelSeparation": 8,
-        "titleColor": MUTED, "titleFontSize": 12, "titleFontWeight": 500, "titlePadding": 10,
+        "domainColor": "#b9c0ca",
+        "tickColor": "#b9c0ca",
+        "gridColor": "#eceff3",
+        "tickSize": 4,
+        "labelColor": MUTED,
+        "labelFontSize": 12,
+        "labelPadding": 5,
+        "labelLimit": 220,
+        "labelSeparation": 8,
+        "titleColor": MUTED,
+        "titleFontSize": 12,
+        "titleFontWeight": 500,
+        "titlePadding": 10,
     },
     "axisBand": {"grid": False},
     "axisX": {"tickCount": 8},
     "axisY": {"domain": False, "ticks": False, "tickCount": 5},
     "legend": {
-        "orient": "top", "direction": "horizontal", "labelColor": INK, "labelFontSize": 12, "labelLimit": 260,
-        "titleColor": MUTED, "titleFontSize": 12, "titleFontWeight": 500, "offset": 12, "columnPadding": 18,
-        "symbolStrokeWidth": 2, "symbolSize": 90,
+        "orient": "top",
+        "direction": "horizontal",
+        "labelColor": INK,
+        "labelFontSize": 12,
+        "labelLimit": 260,
+        "titleColor": MUTED,
+        "titleFontSize": 12,
+        "titleFontWeight": 500,
+        "offset": 12,
+        "columnPadding": 18,
+        "symbolStrokeWidth": 2,
+        "symbolSize": 90,
     },
     "header": {
-        "labelColor": INK, "labelFontSize": 12, "labelFontWeight": 600,
-        "titleColor": MUTED, "titleFontSize": 12,
+        "labelColor": INK,
+        "labelFontSize": 12,
+        "labelFontWeight": 600,
+        "titleColor": MUTED,
+        "titleFontSize": 12,
     },
     "range": {"category": CATEGORIES, "ordinal": SEQUENCE, "ramp": SEQUENCE, "heatmap": SEQUENCE},
     "mark": {"color": ACCENT},
@@ -72,7 +115,7 @@ THEME: dict[str, Any] = {
     "rule": {"color": MUTED, "strokeWidth": 1},
     "text": {"color": INK, "fontSize": 12},
     "area": {"color": ACCENT},
-}  # fmt: skip
+}
 
 THEME_NAME = "workbench"
 

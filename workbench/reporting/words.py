@@ -14,15 +14,28 @@ from workbench.retrieval.variant import WEIGHT
 from workbench.text import counted
 
 _LABELS = {
-    "k": "k", "bonus": "bonus", "cap": "candidate cap", "lexical_limit": "lexical limit", "semantic_limit": "semantic limit",
-    "floor": "cosine floor", "third_list": "third list", "fusion": "fusion", "distinct": "each entity once",
-    "policy": "candidate order", "limit": "page size", "offset": "offset",
-}  # fmt: skip
+    "k": "k",
+    "bonus": "bonus",
+    "cap": "candidate cap",
+    "lexical_limit": "lexical limit",
+    "semantic_limit": "semantic limit",
+    "floor": "cosine floor",
+    "third_list": "third list",
+    "fusion": "fusion",
+    "distinct": "each entity once",
+    "policy": "candidate order",
+    "limit": "page size",
+    "offset": "offset",
+}
 
 
 def knob_label(name: str) -> str:
     """A knob's name as a person reads it: `weight.lexical` is "weight of the lexical list"."""
-    return f"weight of the {name.removeprefix(WEIGHT)} list" if name.startswith(WEIGHT) else _LABELS.get(name, name)
+    return (
+        f"weight of the {name.removeprefix(WEIGHT)} list"
+        if name.startswith(WEIGHT)
+        else _LABELS.get(name, name)
+    )
 
 
 def value_text(value: Any) -> str:
@@ -41,7 +54,11 @@ def headline(told: Explanation, ranked: int, first: int) -> str:
     if told.rank is None:
         return "It is not in the ranking."
     where = f"It is ranked {told.rank:,} of {ranked:,} with score {told.score:.6g}"
-    return f"{where}, in the first {first}." if told.rank <= first else f"{where}, not in the first {first}."
+    return (
+        f"{where}, in the first {first}."
+        if told.rank <= first
+        else f"{where}, not in the first {first}."
+    )
 
 
 def absence_text(absence: Absence) -> str:
@@ -57,7 +74,10 @@ def absence_text(absence: Absence) -> str:
 def reason_texts(told: Explanation) -> list[str]:
     """Why it does not stand higher, the telling reason first: of a ranked row the lists that lack it, then the page;
     of an absent one each rule and limit that removed it. Empty for a row of the page that every list holds."""
-    return [*(f"Not in {a.where}, {absence_text(a)}" for a in told.missing), *map(absence_text, told.absences)]
+    return [
+        *(f"Not in {a.where}, {absence_text(a)}" for a in told.missing),
+        *map(absence_text, told.absences),
+    ]
 
 
 def list_text(told: Explanation) -> str:
@@ -65,7 +85,8 @@ def list_text(told: Explanation) -> str:
     if not told.ranks:
         return "No list holds it."
     parts = [
-        f"{name} {rank}" + (f" (adds {told.contributions[name]:.6g})" if name in told.contributions else "")
+        f"{name} {rank}"
+        + (f" (adds {told.contributions[name]:.6g})" if name in told.contributions else "")
         for name, rank in told.ranks.items()
     ]
     return "Its rank by list: " + ", ".join(parts) + "."
@@ -77,10 +98,15 @@ def pass_text(told: Explanation, rival: str) -> str:
         return "No row stands above it."
     ways = [
         f"rank {rank} in {name} ({'now ' + str(told.ranks[name]) if name in told.ranks else 'not in it now'})"
-        for name, rank in told.to_pass.items() if rank is not None
-    ]  # fmt: skip
+        for name, rank in told.to_pass.items()
+        if rank is not None
+    ]
     alone = [name for name, rank in told.to_pass.items() if rank is None]
-    said = f"To pass the row above, {rival}, it needs " + " or ".join(ways) + "." if ways else f"No rank in a single list passes the row above, {rival}."
+    said = (
+        f"To pass the row above, {rival}, it needs " + " or ".join(ways) + "."
+        if ways
+        else f"No rank in a single list passes the row above, {rival}."
+    )
     return said + (f" No rank in {', '.join(alone)} does." if ways and alone else "")
 
 
@@ -89,8 +115,12 @@ def above_text(told: Explanation) -> str:
     counts: dict[str, int] = {}
     for row in told.above:
         counts[row.by] = counts.get(row.by, 0) + 1
-    said = ", ".join(f"{n} by {name}" for name, n in sorted(counts.items(), key=lambda p: (-p[1], p[0])))
-    return f"{counted(len(told.above), 'row stands', 'rows stand')} above it: {said}." if said else ""
+    said = ", ".join(
+        f"{n} by {name}" for name, n in sorted(counts.items(), key=lambda p: (-p[1], p[0]))
+    )
+    return (
+        f"{counted(len(told.above), 'row stands', 'rows stand')} above it: {said}." if said else ""
+    )
 
 
 def heading(answers: Sequence[Counterfactual]) -> str:
@@ -157,7 +187,14 @@ def _holds(answers: Sequence[Counterfactual]) -> bool:
 def _dropping(c: Counterfactual) -> str:
     """The alternatives of a choice that would take the target out of the first N."""
     out = [(choice, rank) for choice, _, rank in c.curve if rank is None or rank > c.first]
-    return "; with " + ", ".join(f"{value_text(v)} it is {'absent' if r is None else f'ranked {r}'}" for v, r in out) if out else ""
+    return (
+        "; with "
+        + ", ".join(
+            f"{value_text(v)} it is {'absent' if r is None else f'ranked {r}'}" for v, r in out
+        )
+        if out
+        else ""
+    )
 
 
 def _span(c: Counterfactual, label: str) -> str:
@@ -177,4 +214,8 @@ def moves_text(c: Counterfactual, titles: Mapping[Any, str]) -> list[str]:
     def at(rank: int | None) -> str:
         return str(rank) if rank else "absent"
 
-    return [f"{at(m.before)} → {at(m.after)}  {titles.get(m.id, m.id)}" for m in c.moves if m.before != m.after]
+    return [
+        f"{at(m.before)} → {at(m.after)}  {titles.get(m.id, m.id)}"
+        for m in c.moves
+        if m.before != m.after
+    ]

@@ -13,7 +13,13 @@ SEMANTIC_LIMIT = 256
 
 @register("channel")
 def lexical(
-    query: Query, ctx: Context, *, policy: Stage, k1: float = K1, b: float = B, repeats: bool = False
+    query: Query,
+    ctx: Context,
+    *,
+    policy: Stage,
+    k1: float = K1,
+    b: float = B,
+    repeats: bool = False,
 ) -> Ranking:
     """The policy's candidates by BM25 over exact corpus-wide document frequencies; ties by point id.
 
@@ -26,7 +32,12 @@ def lexical(
     candidates = ctx.candidates(policy, query, terms)
     ctx.evidence["lexical"] = candidates
     if candidates.full and ctx.more_than(candidates.cap, query, terms):
-        ctx.trace.note("lexical", f"the cap ended the reading by {policy.name}", limit=f"cap {candidates.cap}", dropped=None)
+        ctx.trace.note(
+            "lexical",
+            f"the cap ended the reading by {policy.name}",
+            limit=f"cap {candidates.cap}",
+            dropped=None,
+        )
     asked = ctx.terms(query, repeats=repeats)
     scores = ctx.once(
         ("bm25", candidates.ids, tuple(asked), k1, b),
@@ -37,16 +48,24 @@ def lexical(
 
 @register("channel")
 def lexical_fields(
-    query: Query, ctx: Context, *, limit: int = SEMANTIC_LIMIT, title_weight: float = 3.0,
-    k1: float = K1, b: float = B,
-) -> Ranking:  # fmt: skip
+    query: Query,
+    ctx: Context,
+    *,
+    limit: int = SEMANTIC_LIMIT,
+    title_weight: float = 3.0,
+    k1: float = K1,
+    b: float = B,
+) -> Ranking:
     """The best points by BM25F over title and content as separate fields; ties by point id."""
     return _ranked_by_catalog(
-        query, ctx, limit, "bm25 over fields",
+        query,
+        ctx,
+        limit,
+        "bm25 over fields",
         lambda terms, most: ctx.stores.catalog.bm25_fields_top(
             terms, query.filters, most, title_weight=title_weight, k1=k1, b=b
         ),
-    )  # fmt: skip
+    )
 
 
 @register("channel")
@@ -55,9 +74,12 @@ def lexical_bm25(
 ) -> Ranking:
     """The best points by BM25 over the catalog's postings, no candidate cap before it; ties by point id."""
     return _ranked_by_catalog(
-        query, ctx, limit, "bm25 top",
+        query,
+        ctx,
+        limit,
+        "bm25 top",
         lambda terms, most: ctx.stores.catalog.bm25_top(terms, query.filters, most, k1=k1, b=b),
-    )  # fmt: skip
+    )
 
 
 @register("channel")
@@ -84,11 +106,18 @@ def nearest_list(
     name: str, model: str, query: Query, ctx: Context, limit: int, floor: float | None
 ) -> Ranking:
     """The list of that name of the nearest points by one of the collection's models ("" is the first)."""
-    found = ctx.once(("nearest", limit, query.normalised, model), lambda: ctx.nearest(query, limit, model, name))
+    found = ctx.once(
+        ("nearest", limit, query.normalised, model), lambda: ctx.nearest(query, limit, model, name)
+    )
     if floor is not None:
         kept = [(p, s) for p, s in found if s >= floor]
         if len(kept) < len(found):
-            ctx.trace.note(name, "the floor refused rows", limit=f"floor {floor:g}", dropped=len(found) - len(kept))
+            ctx.trace.note(
+                name,
+                "the floor refused rows",
+                limit=f"floor {floor:g}",
+                dropped=len(found) - len(kept),
+            )
         found = kept
     ctx.evidence[name] = Candidates(tuple(p for p, _ in found), ("nearest",) * len(found), limit)
     return Ranking(name, tuple(p.id for p, _ in found), tuple(s for _, s in found))

@@ -90,7 +90,11 @@ class Context:
     def terms(self, query: Query, *, repeats: bool = False) -> list[str]:
         """The query's terms by the collection's own tokenizer: the distinct ones, or with `repeats` as BM25 counts them."""
         tokenizer = self.stores.tokenizer
-        return tokenizer.terms(query.normalised) if repeats else tokenizer.query_terms(query.normalised)
+        return (
+            tokenizer.terms(query.normalised)
+            if repeats
+            else tokenizer.query_terms(query.normalised)
+        )
 
     def vector(self, query: Query, model: str = "", stage: str = "semantic") -> np.ndarray | None:
         """The query's unit vector by one of the collection's models, None for a text without a character."""
@@ -121,12 +125,16 @@ class Context:
     ) -> list[Point]:
         """The first points in point-id order that hold any / all of the terms within the query's filters."""
         with self.trace.span(stage, "scroll", "qdrant") as span:
-            found = self.stores.points.scroll(terms, match, query.filters, limit, fields=self.fields)
+            found = self.stores.points.scroll(
+                terms, match, query.filters, limit, fields=self.fields
+            )
             _told(span, found, f"{match} of {len(terms)} terms")
             self._limited(span, query, limit, terms, match)
         return found
 
-    def count(self, stage: str, terms: Sequence[str], match: Match, query: Query, *, exact: bool = True) -> int:
+    def count(
+        self, stage: str, terms: Sequence[str], match: Match, query: Query, *, exact: bool = True
+    ) -> int:
         """How many points hold any / all of the terms within the query's filters."""
         with self.trace.span(stage, "count", "qdrant") as span:
             span.bytes, span.note = ID_BYTES, " ".join(terms) + ("" if exact else " (approximate)")
@@ -142,12 +150,16 @@ class Context:
             return []
         with self.trace.span(stage, "query", "qdrant") as span:
             space = self._space(model)[1]
-            found = self.stores.points.nearest(vector, query.filters, limit, fields=self.fields, space=space)
+            found = self.stores.points.nearest(
+                vector, query.filters, limit, fields=self.fields, space=space
+            )
             _told(span, [p for p, _ in found], f"nearest by {model}" if model else "nearest")
             self._limited(span, query, limit)
         return found
 
-    def engine_bm25(self, terms: Sequence[str], query: Query, limit: int) -> list[tuple[Point, float]]:
+    def engine_bm25(
+        self, terms: Sequence[str], query: Query, limit: int
+    ) -> list[tuple[Point, float]]:
         """The best points by the engine's own BM25 over its text index, with the payload that is read back."""
         with self.trace.span("lexical", "query", "qdrant") as span:
             found = self.stores.points.bm25(terms, query.filters, limit, fields=self.fields)
@@ -155,7 +167,9 @@ class Context:
             self._limited(span, query, limit, terms)
         return found
 
-    def sparse_bm25(self, terms: Sequence[str], query: Query, limit: int) -> list[tuple[Point, float]]:
+    def sparse_bm25(
+        self, terms: Sequence[str], query: Query, limit: int
+    ) -> list[tuple[Point, float]]:
         """The best points by their sparse BM25 vectors, with the payload that is read back. Raises NotAvailable."""
         with self.trace.span("lexical", "query", "qdrant") as span:
             found = self.stores.points.sparse(terms, query.filters, limit, fields=self.fields)
@@ -177,7 +191,11 @@ class Context:
         """Exact BM25 scores of the given points; those that hold no term are absent."""
         with self.trace.span(stage, "sql", "duckdb") as span:
             found = self.stores.catalog.bm25_of(ids, terms, k1=k1, b=b)
-            span.rows, span.bytes, span.note = len(found), len(found) * (ID_BYTES + SCORE_BYTES), "bm25 of ids"
+            span.rows, span.bytes, span.note = (
+                len(found),
+                len(found) * (ID_BYTES + SCORE_BYTES),
+                "bm25 of ids",
+            )
         return found
 
     def entities(self, ids: Sequence[PointId]) -> dict[PointId, str]:
@@ -196,18 +214,26 @@ class Context:
         with self.trace.span(stage, "sql", "duckdb") as span:
             all_found = call(limit + 1)
             found = all_found[:limit]
-            span.rows, span.bytes, span.note = len(found), len(found) * (ID_BYTES + SCORE_BYTES), note
+            span.rows, span.bytes, span.note = (
+                len(found),
+                len(found) * (ID_BYTES + SCORE_BYTES),
+                note,
+            )
             if len(all_found) > limit:
                 span.limit, span.dropped = f"limit {limit}", None
         return found
 
     # -- limits ------------------------------------------------------------------------------------------------
-    def more_than(self, limit: int, query: Query, terms: Sequence[str] = (), match: Match = "any") -> bool:
+    def more_than(
+        self, limit: int, query: Query, terms: Sequence[str] = (), match: Match = "any"
+    ) -> bool:
         """Whether more than `limit` points within the filters hold any / all of the terms (of all, without terms)."""
         catalog = self.stores.catalog
         if catalog.n <= limit or (not terms and not query.filters):
             return catalog.n > limit
-        count = self.fact(("count", tuple(terms), match), lambda: catalog.count(terms, match, query.filters))
+        count = self.fact(
+            ("count", tuple(terms), match), lambda: catalog.count(terms, match, query.filters)
+        )
         return count > limit
 
     def _limited(

@@ -56,18 +56,31 @@ def scored(name: str, found: Any) -> dict[Any, float]:
     if not pairs:
         pairs = [(point_id, float(len(rows) - place)) for place, point_id in enumerate(rows)]
     elif len(pairs) < len(rows):
-        raise BadAnswer(f"channel {name!r} returned pairs and {_short(next(r for r in rows if r not in pairs))}", do=SHAPE)
+        raise BadAnswer(
+            f"channel {name!r} returned pairs and {_short(next(r for r in rows if r not in pairs))}",
+            do=SHAPE,
+        )
     out: dict[Any, float] = {}
     for rank, (point_id, score) in enumerate(pairs, 1):
         if isinstance(point_id, bool) or not isinstance(point_id, int | str):
-            raise BadAnswer(f"channel {name!r} returned the id {_short(point_id)}", where=f"row {rank}", do="An id is a whole number or a text")
+            raise BadAnswer(
+                f"channel {name!r} returned the id {_short(point_id)}",
+                where=f"row {rank}",
+                do="An id is a whole number or a text",
+            )
         if point_id in out:
-            raise BadAnswer(f"channel {name!r} returned the id {_short(point_id)} twice", where=f"row {rank}", do="Keep its best row")
+            raise BadAnswer(
+                f"channel {name!r} returned the id {_short(point_id)} twice",
+                where=f"row {rank}",
+                do="Keep its best row",
+            )
         out[point_id] = _score(name, point_id, score, rank)
     return out
 
 
-def ranking(name: str, found: Any, query: Query, ctx: Context, ids: str, limit: int | None) -> tuple[Ranking, Candidates, int]:
+def ranking(
+    name: str, found: Any, query: Query, ctx: Context, ids: str, limit: int | None
+) -> tuple[Ranking, Candidates, int]:
     """The list of what was returned, its rows as they were read, and how many rows the filters rejected.
 
     Ordered by score descending, then point id ascending, and cut at `limit`. `ids` says what the ids are: "points",
@@ -75,7 +88,11 @@ def ranking(name: str, found: Any, query: Query, ctx: Context, ids: str, limit: 
     """
     scores = scored(name, found)
     rows = _of_documents(name, scores, ctx) if ids == DOCUMENTS else _of_points(name, scores, ctx)
-    admitted = ctx.stores.catalog.admitted_of([i for chunks in rows for i in chunks], query.filters) if query.filters else None
+    admitted = (
+        ctx.stores.catalog.admitted_of([i for chunks in rows for i in chunks], query.filters)
+        if query.filters
+        else None
+    )
     kept: dict[PointId, float] = {}
     for chunks, score in zip(rows, scores.values(), strict=True):
         first = next((i for i in chunks if admitted is None or i in admitted), None)
@@ -83,7 +100,9 @@ def ranking(name: str, found: Any, query: Query, ctx: Context, ids: str, limit: 
             kept[first] = score
     whole = Ranking.ordered(name, kept)
     cut = Ranking(name, whole.ids[:limit], whole.scores[:limit])
-    read = Candidates(tuple(Point(i, {}) for i in cut.ids), (name,) * len(cut), max(limit or len(scores) + 1, 1))
+    read = Candidates(
+        tuple(Point(i, {}) for i in cut.ids), (name,) * len(cut), max(limit or len(scores) + 1, 1)
+    )
     return cut, read, len(rows) - len(kept)
 
 
@@ -91,7 +110,9 @@ def _of_points(name: str, scores: Mapping[Any, float], ctx: Context) -> list[lis
     try:
         ctx.stores.catalog.entities(list(scores))
     except UnknownPoint as error:
-        raise BadAnswer(f"channel {name!r}: {error.what}", do=_hint(error.what, scores, ctx)) from error
+        raise BadAnswer(
+            f"channel {name!r}: {error.what}", do=_hint(error.what, scores, ctx)
+        ) from error
     return [[i] for i in scores]
 
 
@@ -100,8 +121,14 @@ def _of_documents(name: str, scores: Mapping[Any, float], ctx: Context) -> list[
     for document in scores:
         chunks = ctx.stores.catalog.entity(document) if isinstance(document, str) else []
         if not chunks:
-            do = "A document's id is text here" if isinstance(document, int) else "Return ids of this collection"
-            raise BadAnswer(f"channel {name!r}: the collection has no document {_short(document)}", do=do)
+            do = (
+                "A document's id is text here"
+                if isinstance(document, int)
+                else "Return ids of this collection"
+            )
+            raise BadAnswer(
+                f"channel {name!r}: the collection has no document {_short(document)}", do=do
+            )
         rows.append(chunks)
     return rows
 
@@ -118,13 +145,21 @@ def _score(name: str, point_id: Any, score: Any, rank: int) -> float:
     # numpy's numbers are taken as what they are; a truth value is no score.
     value = score.item() if hasattr(score, "item") and not isinstance(score, int | float) else score
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise BadAnswer(f"channel {name!r} gave {_short(point_id)} the score {_short(score)}", where=f"row {rank}", do="A score is a number")
+        raise BadAnswer(
+            f"channel {name!r} gave {_short(point_id)} the score {_short(score)}",
+            where=f"row {rank}",
+            do="A score is a number",
+        )
     try:
         number = float(value)
     except OverflowError:
         number = float("inf")
     if not isfinite(number):
-        raise BadAnswer(f"channel {name!r} gave {_short(point_id)} the score {number}", where=f"row {rank}", do="A score is a finite number")
+        raise BadAnswer(
+            f"channel {name!r} gave {_short(point_id)} the score {number}",
+            where=f"row {rank}",
+            do="A score is a finite number",
+        )
     return number
 
 
@@ -138,7 +173,16 @@ def _short(value: Any) -> str:
 OWN_VARIABLE = "WORKBENCH_OWN"
 """Python files with channels and variants of one's own, split as PATH is; every command runs them first."""
 
-RESERVED = ("lexical", "semantic", "verbatim", "all_terms", "fused", "deduplicated", "terms", "variant")
+RESERVED = (
+    "lexical",
+    "semantic",
+    "verbatim",
+    "all_terms",
+    "fused",
+    "deduplicated",
+    "terms",
+    "variant",
+)
 """Names of our lists and of what a result keeps beside them."""
 
 
@@ -150,7 +194,9 @@ class OwnFileFailed(WorkbenchError):
     """A file of one's own could not be run; names its line."""
 
 
-def channel(function: Callable[..., Any] | None = None, *, name: str = "", ids: str = POINTS) -> Any:
+def channel(
+    function: Callable[..., Any] | None = None, *, name: str = "", ids: str = POINTS
+) -> Any:
     """Register a function `(query, ctx, *, …)` as a channel and return its factory of stages; again replaces it.
 
     It returns (id, score) pairs, a mapping, a Ranking, or ids alone; its list is ordered by score descending, then
@@ -164,11 +210,15 @@ def channel(function: Callable[..., Any] | None = None, *, name: str = "", ids: 
     called = name or function.__name__
     known = entries("channel").get(called)
     if called in RESERVED or (known and known.function.__module__.startswith("workbench.")):
-        raise BadParameter(f"{called!r} names a list of ours", do="Give the channel another name: @channel(name=…)")
+        raise BadParameter(
+            f"{called!r} names a list of ours", do="Give the channel another name: @channel(name=…)"
+        )
 
     @functools.wraps(function)
     def checked(query: Query, ctx: Context, **params: Any) -> Ranking:
-        return own_list(called, called, query, ctx, params, ids, lambda: function(query, ctx, **params))
+        return own_list(
+            called, called, query, ctx, params, ids, lambda: function(query, ctx, **params)
+        )
 
     put("channel", called, checked)
 
@@ -181,9 +231,15 @@ def channel(function: Callable[..., Any] | None = None, *, name: str = "", ids: 
 
 
 def own_list(
-    name: str, stage: str, query: Query, ctx: Context, params: dict[str, Any], ids: str, ask: Callable[[], Any],
+    name: str,
+    stage: str,
+    query: Query,
+    ctx: Context,
+    params: dict[str, Any],
+    ids: str,
+    ask: Callable[[], Any],
     engine: str = "",
-) -> Ranking:  # fmt: skip
+) -> Ranking:
     """What `ask` returns as the list `name`, asked once for all variants that share it, and traced.
 
     Raises BadAnswer; an error that is not a WorkbenchError becomes ChannelFailed with its line.
@@ -191,7 +247,9 @@ def own_list(
 
     limit = params.get("limit")
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
-        raise BadParameter(f"the limit of channel {name!r} is a whole number of at least 1, not {limit!r}")
+        raise BadParameter(
+            f"the limit of channel {name!r} is a whole number of at least 1, not {limit!r}"
+        )
 
     def read() -> Any:
         with ctx.trace.span(name, "own", engine) as span:
@@ -202,7 +260,10 @@ def own_list(
             except WorkbenchError:
                 raise
             except Exception as failed:
-                raise ChannelFailed(f"channel {name!r} failed: {type(failed).__name__}: {failed}", where=line_of(failed)) from failed
+                raise ChannelFailed(
+                    f"channel {name!r} failed: {type(failed).__name__}: {failed}",
+                    where=line_of(failed),
+                ) from failed
             made, read, rejected = ranking(name, found, query, ctx, ids, limit)
             span.rows, span.bytes = len(made), getattr(found, "bytes_read", 0)
             if rejected:
@@ -263,18 +324,40 @@ class _Rows(list):
 
 @register("channel")
 def endpoint(
-    query: Query, ctx: Context, *, url: str, name: str = "endpoint", limit: int = LIMIT, ids: str = POINTS,
-    timeout: float = TIMEOUT_SECONDS, max_bytes: int = MAX_BYTES, token_env: str = "",
-) -> Ranking:  # fmt: skip
+    query: Query,
+    ctx: Context,
+    *,
+    url: str,
+    name: str = "endpoint",
+    limit: int = LIMIT,
+    ids: str = POINTS,
+    timeout: float = TIMEOUT_SECONDS,
+    max_bytes: int = MAX_BYTES,
+    token_env: str = "",
+) -> Ranking:
     """The rows that an HTTP endpoint returns, by score; ties by point id.
 
     `ids`: "points" or "documents". `timeout` is for the connection, for each part of the answer, and for the whole
     of it. `token_env` names the environment variable that holds a bearer token, so that no plan or report holds it.
     """
     _check(url, name, limit, ids, timeout, max_bytes)
-    params = {"url": url, "limit": limit, "ids": ids, "timeout": timeout, "max_bytes": max_bytes, "token_env": token_env}
+    params = {
+        "url": url,
+        "limit": limit,
+        "ids": ids,
+        "timeout": timeout,
+        "max_bytes": max_bytes,
+        "token_env": token_env,
+    }
     return own_list(
-        name, "endpoint", query, ctx, params, ids, lambda: _ask(query, url, limit, timeout, max_bytes, token_env), engine="http"
+        name,
+        "endpoint",
+        query,
+        ctx,
+        params,
+        ids,
+        lambda: _ask(query, url, limit, timeout, max_bytes, token_env),
+        engine="http",
     )
 
 
@@ -283,16 +366,23 @@ def _check(url: str, name: str, limit: int, ids: str, timeout: float, max_bytes:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise BadParameter(f"{url!r} is no http or https address")
     if parts.username or parts.password:
-        raise BadParameter("an endpoint's address holds a password", do="Put a token into an environment variable and name it: token_env=NAME")
+        raise BadParameter(
+            "an endpoint's address holds a password",
+            do="Put a token into an environment variable and name it: token_env=NAME",
+        )
     if name in RESERVED:
         raise BadParameter(f"{name!r} names a list of ours", do="Give the endpoint another name")
     if ids not in KINDS:
         raise BadParameter(f"ids are {' or '.join(KINDS)}, not {ids!r}")
     if limit < 1 or timeout <= 0 or max_bytes < 1:
-        raise BadParameter(f"limit {limit}, timeout {timeout} and max_bytes {max_bytes} must be above 0")
+        raise BadParameter(
+            f"limit {limit}, timeout {timeout} and max_bytes {max_bytes} must be above 0"
+        )
 
 
-def _ask(query: Query, url: str, limit: int, timeout: float, max_bytes: int, token_env: str) -> _Rows:
+def _ask(
+    query: Query, url: str, limit: int, timeout: float, max_bytes: int, token_env: str
+) -> _Rows:
     import httpx
 
     # Nothing compressed: a small body could unpack to one without end.
@@ -302,16 +392,24 @@ def _ask(query: Query, url: str, limit: int, timeout: float, max_bytes: int, tok
             raise BadParameter(f"the environment variable {token_env} is not set", where=url)
         headers["Authorization"] = f"Bearer {os.environ[token_env]}"
     # In ASCII, so that a lone surrogate crosses as its escape.
-    body = json.dumps({"query": query.text, "filters": as_plain(dict(query.filters)), "limit": limit}, default=str).encode("ascii")
+    body = json.dumps(
+        {"query": query.text, "filters": as_plain(dict(query.filters)), "limit": limit}, default=str
+    ).encode("ascii")
     headers["Content-Type"] = "application/json"
 
-
     def exchange() -> bytes:
-        with httpx.Client(timeout=timeout) as client, client.stream("POST", url, content=body, headers=headers) as response:
+        with (
+            httpx.Client(timeout=timeout) as client,
+            client.stream("POST", url, content=body, headers=headers) as response,
+        ):
             if response.status_code != 200:
                 raise EndpointFailed(f"the endpoint answered {response.status_code}", where=url)
             if response.headers.get("content-encoding", "identity") != "identity":
-                raise EndpointFailed(f"the endpoint answered in {response.headers['content-encoding']}", where=url, do="It was asked for identity")
+                raise EndpointFailed(
+                    f"the endpoint answered in {response.headers['content-encoding']}",
+                    where=url,
+                    do="It was asked for identity",
+                )
             return _read(response, url, timeout, max_bytes)
 
     try:
@@ -333,7 +431,11 @@ def _read(response: Any, url: str, timeout: float, max_bytes: int) -> bytes:
     for part in response.iter_raw():
         size += len(part)
         if size > max_bytes:
-            raise EndpointFailed(f"the answer is above {max_bytes:,} bytes", where=url, do="Answer less, or raise max_bytes")
+            raise EndpointFailed(
+                f"the answer is above {max_bytes:,} bytes",
+                where=url,
+                do="Answer less, or raise max_bytes",
+            )
         if time.monotonic() > end:
             raise EndpointFailed(f"the answer did not end within {timeout:g} s", where=url)
         parts.append(part)
@@ -350,8 +452,16 @@ def _rows(data: bytes, url: str) -> list[tuple[Any, Any]]:
         raise EndpointFailed(f"the answer is not JSON: {error}", where=url) from error
     rows = found.get("results") if isinstance(found, dict) else found
     if not isinstance(rows, list):
-        raise EndpointFailed("the answer holds no list of results", where=url, do='Answer {"results": [{"id": …, "score": …}, …]}')
+        raise EndpointFailed(
+            "the answer holds no list of results",
+            where=url,
+            do='Answer {"results": [{"id": …, "score": …}, …]}',
+        )
     for rank, row in enumerate(rows, 1):
         if not isinstance(row, dict) or "id" not in row or "score" not in row:
-            raise BadAnswer("a result without id and score", where=f"{url}, row {rank}", do='Each is {"id": …, "score": …}')
+            raise BadAnswer(
+                "a result without id and score",
+                where=f"{url}, row {rank}",
+                do='Each is {"id": …, "score": …}',
+            )
     return [(row["id"], row["score"]) for row in rows]

@@ -20,6 +20,7 @@ from workbench.text import fold
 
 # ---- The words of dates in nine languages, folded as `text.fold` folds: months, days, units ----
 
+
 def _numbered(*rows: str) -> dict[str, int]:
     """Each word of the n-th row to n, from 1."""
     return {fold(word): number for number, row in enumerate(rows, 1) for word in row.split()}
@@ -27,7 +28,9 @@ def _numbered(*rows: str) -> dict[str, int]:
 
 def _named(**rows: str) -> dict[str, str]:
     """Each word (`_` for a blank) to its row's name."""
-    return {fold(word).replace("_", " "): name for name, row in rows.items() for word in row.split()}
+    return {
+        fold(word).replace("_", " "): name for name, row in rows.items() for word in row.split()
+    }
 
 
 MONTHS = _numbered(
@@ -78,27 +81,44 @@ AFTER_UNIT = _named(
     next="prochain prochaine viitor viitoare próximo próxima que_viene",
 )
 
-AGO = ("{n} {unit} ago", "hace {n} {unit}", "il y a {n} {unit}", "{n} {unit} fa", "vor {n} {unit}", "ha {n} {unit}",
-       "{n} {unit} назад", "acum {n} {unit}")  # fmt: skip
+AGO = (
+    "{n} {unit} ago",
+    "hace {n} {unit}",
+    "il y a {n} {unit}",
+    "{n} {unit} fa",
+    "vor {n} {unit}",
+    "ha {n} {unit}",
+    "{n} {unit} назад",
+    "acum {n} {unit}",
+)
 AHEAD = ("{n} {unit} from now", "через {n} {unit}")
 """`in six months` is a duration as often (`peste`, `dans` and `fra` too): it is a date only as the whole query."""
 
 NUMBERS = _numbered(
     "one a an un una une uno ein eine einem einer um uma один одну o",
-    "two dos deux due zwei dois duas два две doi două", "three tres trois tre drei três три trei",
-    "four cuatro quatre quattro vier quatro четыре patru", "five cinco cinq cinque fünf пять cinci",
-    "six seis sei sechs шесть șase", "seven siete sept sette sieben sete семь șapte", "eight ocho huit otto acht oito восемь opt",
-    "nine nueve neuf nove neun девять nouă", "ten diez dix dieci zehn dez десять zece",
-)  # fmt: skip
+    "two dos deux due zwei dois duas два две doi două",
+    "three tres trois tre drei três три trei",
+    "four cuatro quatre quattro vier quatro четыре patru",
+    "five cinco cinq cinque fünf пять cinci",
+    "six seis sei sechs шесть șase",
+    "seven siete sept sette sieben sete семь șapte",
+    "eight ocho huit otto acht oito восемь opt",
+    "nine nueve neuf nove neun девять nouă",
+    "ten diez dix dieci zehn dez десять zece",
+)
 
 COUPLE = _named(couple="couple_of couple a_couple_of a_couple пару пары", few="few a_few несколько")
 
 WEEKDAYS = _numbered("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 VAGUE_SPANS = {
-    ("couple", "day"): (3, 1), ("few", "day"): (5, 2), ("couple", "week"): (21, 7), ("few", "week"): (35, 14),
-    ("couple", "month"): (90, 30), ("few", "month"): (150, 60),
-}  # fmt: skip
+    ("couple", "day"): (3, 1),
+    ("few", "day"): (5, 2),
+    ("couple", "week"): (21, 7),
+    ("few", "week"): (35, 14),
+    ("couple", "month"): (90, 30),
+    ("few", "month"): (150, 60),
+}
 """How many days ago such a time began and ended: the reading of the public set `date-queries`."""
 
 
@@ -125,9 +145,15 @@ _YEAR = r"(?P<year>\d{4})"
 _OF = r"(?:\s+(?:de|of|del|d'))?"
 
 
-def _rule(pattern: str, spaced: bool = True) -> Callable[[Callable[[Any, date], Days]], Callable[[Any, date], Days]]:
+def _rule(
+    pattern: str, spaced: bool = True
+) -> Callable[[Callable[[Any, date], Days]], Callable[[Any, date], Days]]:
     """Register a rule; a spaced one begins and ends where a word does, and is no part of `7-8` or `2001-02`."""
-    whole = rf"(?<![\p{{L}}\p{{N}}]|\d[-–/.:]){pattern}(?![\p{{L}}\p{{N}}]|[-–/:]\d)" if spaced else pattern
+    whole = (
+        rf"(?<![\p{{L}}\p{{N}}]|\d[-–/.:]){pattern}(?![\p{{L}}\p{{N}}]|[-–/:]\d)"
+        if spaced
+        else pattern
+    )
     compiled = regex.compile(whole)
 
     def add(function: Callable[[Any, date], Days]) -> Callable[[Any, date], Days]:
@@ -198,7 +224,9 @@ def _number(text: str) -> int:
 
 
 # -- written dates -----------------------------------------------------------------------------------------------
-@_rule(rf"{_YEAR}(?P<mark>[-/.])(?P<month>\d{{1,2}})(?P=mark)(?P<day>\d{{1,2}})(?:[t ]\d{{1,2}}:\d\d(?::\d\d(?:\.\d+)?)?z?)?")
+@_rule(
+    rf"{_YEAR}(?P<mark>[-/.])(?P<month>\d{{1,2}})(?P=mark)(?P<day>\d{{1,2}})(?:[t ]\d{{1,2}}:\d\d(?::\d\d(?:\.\d+)?)?z?)?"
+)
 def _iso(m: Any, today: date) -> Days:
     return _one(date(int(m["year"]), int(m["month"]), int(m["day"])))
 
@@ -269,7 +297,9 @@ def _from_today(m: Any, today: date) -> Days:
     return _one(today + timedelta(_OFFSETS[m["day"]]))
 
 
-_GERMAN = regex.compile(r"\b(?:ist|sind|war|der|die|das|den|und|ich|wir|was|wie|wo|wer|nicht|ein|eine)\b")
+_GERMAN = regex.compile(
+    r"\b(?:ist|sind|war|der|die|das|den|und|ich|wir|was|wie|wo|wer|nicht|ein|eine)\b"
+)
 _STEPS = {"last": -1, "this": 0, "next": 1}
 
 
@@ -280,14 +310,21 @@ def _stepped(m: Any, today: date) -> Days:
     return _unit(today, UNITS[m["unit"]], _STEPS[step])
 
 
-@_rule(rf"(?:last|past|letzten|ultimos|ultimas|ultimele|derniers|dernieres|ultimi|ultime)\s+{_N}\s+{_UNIT}")
+@_rule(
+    rf"(?:last|past|letzten|ultimos|ultimas|ultimele|derniers|dernieres|ultimi|ultime)\s+{_N}\s+{_UNIT}"
+)
 def _last_so_many(m: Any, today: date) -> Days:
     return _moved(today, UNITS[m["unit"]], -_number(m["n"])), today
 
 
 def _patterns(forms: Iterable[str], n: str) -> str:
     def filled(form: str) -> str:
-        return regex.sub(r"\s+", r"\\s+", form).replace("{n}", n).replace("{unit}", _UNIT).replace(rf"{n}\s+", rf"{n}\s*")
+        return (
+            regex.sub(r"\s+", r"\\s+", form)
+            .replace("{n}", n)
+            .replace("{unit}", _UNIT)
+            .replace(rf"{n}\s+", rf"{n}\s*")
+        )
 
     return "(?|" + "|".join(filled(f) for f in forms) + ")"
 
@@ -323,12 +360,23 @@ def _weekday(m: Any, today: date) -> Days:
 
 
 # -- Chinese -----------------------------------------------------------------------------------------------------
-_HAN_UNIT = {"天": "day", "周": "week", "星期": "week", "礼拜": "week", "月": "month", "年": "year", "周末": "weekend"}
+_HAN_UNIT = {
+    "天": "day",
+    "周": "week",
+    "星期": "week",
+    "礼拜": "week",
+    "月": "month",
+    "年": "year",
+    "周末": "weekend",
+}
 _HAN_DAYS = {"今天": 0, "昨天": -1, "前天": -2, "明天": 1, "后天": 2}
 _HAN_YEARS = {"今年": 0, "去年": -1, "前年": -2, "明年": 1}
 
 
-@_rule(rf"(?P<year>\d{{4}})年(?:(?P<month>{_HAN_NUMBER})月(?:(?P<day>{_HAN_NUMBER})[日号])?)?", spaced=False)
+@_rule(
+    rf"(?P<year>\d{{4}})年(?:(?P<month>{_HAN_NUMBER})月(?:(?P<day>{_HAN_NUMBER})[日号])?)?",
+    spaced=False,
+)
 def _han_date(m: Any, today: date) -> Days:
     if not m["month"]:
         return date(int(m["year"]), 1, 1), date(int(m["year"]), 12, 31)
@@ -348,7 +396,11 @@ def _han_month(m: Any, today: date) -> Days:
 @_rule(rf"(?P<n>{_HAN_NUMBER}|几)个?(?P<unit>天|周|星期|礼拜|月|年)前", spaced=False)
 def _han_ago(m: Any, today: date) -> Days:
     unit = _HAN_UNIT[m["unit"]]
-    return _vague(today, "few", unit) if m["n"] == "几" else _one(_moved(today, unit, -_number(m["n"])))
+    return (
+        _vague(today, "few", unit)
+        if m["n"] == "几"
+        else _one(_moved(today, unit, -_number(m["n"])))
+    )
 
 
 @_rule(rf"(?:最近|过去)(?P<n>{_HAN_NUMBER})个?(?P<unit>天|周|星期|月|年)", spaced=False)
@@ -356,7 +408,9 @@ def _han_last_so_many(m: Any, today: date) -> Days:
     return _moved(today, _HAN_UNIT[m["unit"]], -_number(m["n"])), today
 
 
-@_rule(r"(?P<step>上|本|这|下)个?(?P<unit>周末|周|星期|礼拜|月)(?![一二三四五六日天])", spaced=False)
+@_rule(
+    r"(?P<step>上|本|这|下)个?(?P<unit>周末|周|星期|礼拜|月)(?![一二三四五六日天])", spaced=False
+)
 def _han_stepped(m: Any, today: date) -> Days:
     return _unit(today, _HAN_UNIT[m["unit"]], {"上": -1, "下": 1}.get(m["step"], 0))
 
@@ -389,9 +443,46 @@ LONGEST_QUERY = 10_000
 """Characters that are looked at: no person types more, and a pasted page names many dates anyway."""
 
 _NEGATIONS = ("not", "nicht", "kein", "pas", "non", "nu", "不是")
-_FROM = ("from", "between", "von", "zwischen", "de", "entre", "dal", "tra", "du", "din", "intre", "с", "между", "从")
-_TO = ("to", "and", "until", "till", "through", "-", "–", "bis", "und", "a", "y", "hasta", "al", "e", "au", "et", "pana la", "si",
-       "по", "и", "到", "至")  # fmt: skip
+_FROM = (
+    "from",
+    "between",
+    "von",
+    "zwischen",
+    "de",
+    "entre",
+    "dal",
+    "tra",
+    "du",
+    "din",
+    "intre",
+    "с",
+    "между",
+    "从",
+)
+_TO = (
+    "to",
+    "and",
+    "until",
+    "till",
+    "through",
+    "-",
+    "–",
+    "bis",
+    "und",
+    "a",
+    "y",
+    "hasta",
+    "al",
+    "e",
+    "au",
+    "et",
+    "pana la",
+    "si",
+    "по",
+    "и",
+    "到",
+    "至",
+)
 _SPAN_MARKS = ("-", "–", "to", "until", "till", "through", "bis", "hasta", "pana la", "到", "至")
 """Between two dates these make a span also without a word before the first."""
 
@@ -415,7 +506,11 @@ def recognise(text: str, now: datetime) -> Interval | None:
     """The one time that the text names, as seen from `now`."""
     folded = fold.__wrapped__(text[:LONGEST_QUERY]).replace("’", "'")
     found = list(_joined(folded, _matches(folded, now)))
-    if not found or any(_before(folded, f.start, _NEGATIONS) for f in found) or len({f.days for f in found}) > 1:
+    if (
+        not found
+        or any(_before(folded, f.start, _NEGATIONS) for f in found)
+        or len({f.days for f in found}) > 1
+    ):
         return None
     first = found[0]
     if first.days is None:
@@ -436,7 +531,14 @@ def _matches(folded: str, now: datetime) -> list[_Found]:
                 read = days(match, now.date())
             except (ValueError, OverflowError):  # no such day, or beyond the calendar
                 read = None
-            found.append((match.start() - match.end(), match.start(), order, _Found(match.start(), match.end(), read)))
+            found.append(
+                (
+                    match.start() - match.end(),
+                    match.start(),
+                    order,
+                    _Found(match.start(), match.end(), read),
+                )
+            )
     kept: list[_Found] = []
     for _, _, _, one in sorted(found, key=lambda f: f[:3]):
         if all(one.stop <= k.start or one.start >= k.stop for k in kept):
@@ -464,4 +566,6 @@ def _joined(folded: str, found: list[_Found]) -> Iterator[_Found]:
 def _before(folded: str, place: int, words: tuple[str, ...]) -> bool:
     """Whether one of the words stands right before a place."""
     head = folded[max(0, place - 24) : place].rstrip()
-    return any(head.endswith(w) and (w[0] > "\u3000" or not head[: -len(w)][-1:].isalnum()) for w in words)
+    return any(
+        head.endswith(w) and (w[0] > "\u3000" or not head[: -len(w)][-1:].isalnum()) for w in words
+    )

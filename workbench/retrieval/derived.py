@@ -16,7 +16,13 @@ from workbench.types import PointId, Query, Ranking
 
 @register("derived")
 def verbatim(
-    query: Query, ctx: Context, *, k1: float = K1, b: float = B, titles_only: bool = False, repeats: bool = False
+    query: Query,
+    ctx: Context,
+    *,
+    k1: float = K1,
+    b: float = B,
+    titles_only: bool = False,
+    repeats: bool = False,
 ) -> Ranking:
     """Candidates whose content or source holds the query verbatim, ordered as the lexical list is (ADR 0172).
 
@@ -27,12 +33,18 @@ def verbatim(
     if len(terms) < 2 or (titles_only and not title_shaped(query.normalised)):
         return Ranking("verbatim", (), ())
     needle = verbatim_key(query.normalised)
-    held = {i: p for i, p in _read(ctx).items() if ctx.fact(("verbatim", i), partial(holds_verbatim, p, needle))}
+    held = {
+        i: p
+        for i, p in _read(ctx).items()
+        if ctx.fact(("verbatim", i), partial(holds_verbatim, p, needle))
+    }
     return _ordered_as_lexical("verbatim", held, ctx, ctx.terms(query, repeats=repeats), k1, b)
 
 
 @register("derived")
-def all_terms(query: Query, ctx: Context, *, k1: float = K1, b: float = B, repeats: bool = False) -> Ranking:
+def all_terms(
+    query: Query, ctx: Context, *, k1: float = K1, b: float = B, repeats: bool = False
+) -> Ranking:
     """Candidates that hold every term, ordered as the lexical list is: ADR 0172's rejected third list."""
     terms = ctx.terms(query)
     if len(terms) < 2:
@@ -63,7 +75,12 @@ def holds_verbatim(point: Point, needle: str) -> bool:
 
 def _read(ctx: Context) -> Mapping[PointId, Point]:
     """Every candidate of both channels, by id."""
-    return {p.id: p for name in ("lexical", "semantic") if name in ctx.evidence for p in ctx.evidence[name].points}
+    return {
+        p.id: p
+        for name in ("lexical", "semantic")
+        if name in ctx.evidence
+        for p in ctx.evidence[name].points
+    }
 
 
 def _ordered_as_lexical(
@@ -72,6 +89,8 @@ def _ordered_as_lexical(
     if not held:
         return Ranking(name, (), ())
     ids = tuple(held)
-    scores = ctx.once(("bm25", ids, tuple(terms), k1, b), lambda: ctx.bm25_of(name, ids, terms, k1, b))
+    scores = ctx.once(
+        ("bm25", ids, tuple(terms), k1, b), lambda: ctx.bm25_of(name, ids, terms, k1, b)
+    )
     # A phrase that stands only in the source holds no term of the content: it ranks last in its list.
     return Ranking.ordered(name, {i: scores.get(i, 0.0) for i in ids})

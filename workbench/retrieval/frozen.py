@@ -45,7 +45,9 @@ class FrozenContext(Context):
                 self.evidence[ranking.name] = self.frozen.deep.evidence[ranking.name]
             return ranking
         of = self.frozen.variant
-        if not any(own is not None and _uncut(own) == _uncut(channel) for own in (of.lexical, of.semantic)):
+        if not any(
+            own is not None and _uncut(own) == _uncut(channel) for own in (of.lexical, of.semantic)
+        ):
             raise BeyondFrozen(f"the frozen lists hold no list of {channel}", do="Retrieve again")
         return channel(query, self)
 
@@ -65,10 +67,14 @@ class FrozenContext(Context):
     ) -> list[tuple[Point, float]]:
         return self._ranked("semantic", limit)
 
-    def engine_bm25(self, terms: Sequence[str], query: Query, limit: int) -> list[tuple[Point, float]]:
+    def engine_bm25(
+        self, terms: Sequence[str], query: Query, limit: int
+    ) -> list[tuple[Point, float]]:
         return self._ranked("lexical", limit)
 
-    def sparse_bm25(self, terms: Sequence[str], query: Query, limit: int) -> list[tuple[Point, float]]:
+    def sparse_bm25(
+        self, terms: Sequence[str], query: Query, limit: int
+    ) -> list[tuple[Point, float]]:
         return self._ranked("lexical", limit)
 
     def ranked_sql(
@@ -76,7 +82,9 @@ class FrozenContext(Context):
     ) -> list[tuple[PointId, float]]:
         return [(p.id, s) for p, s in self._ranked("lexical", limit)]
 
-    def more_than(self, limit: int, query: Query, terms: Sequence[str] = (), match: Match = "any") -> bool:
+    def more_than(
+        self, limit: int, query: Query, terms: Sequence[str] = (), match: Match = "any"
+    ) -> bool:
         return len(self._known("lexical").points) > limit
 
     def read(self, stage: str, ids: Sequence[PointId]) -> list[Point]:
@@ -88,13 +96,19 @@ class FrozenContext(Context):
     ) -> dict[PointId, float]:
         scores = self.frozen.bm25.get((tuple(terms), k1, b))
         if scores is None:
-            raise BeyondFrozen(f"nothing was scored with k1={k1:g} and b={b:g}", do="Retrieve again")
+            raise BeyondFrozen(
+                f"nothing was scored with k1={k1:g} and b={b:g}", do="Retrieve again"
+            )
         return {i: scores[i] for i in ids if i in scores}
 
-    def scroll(self, stage: str, terms: Sequence[str], match: Match, query: Query, limit: int) -> list[Point]:
+    def scroll(
+        self, stage: str, terms: Sequence[str], match: Match, query: Query, limit: int
+    ) -> list[Point]:
         raise BeyondFrozen("frozen lists ask no engine", do="Retrieve again")
 
-    def count(self, stage: str, terms: Sequence[str], match: Match, query: Query, *, exact: bool = True) -> int:
+    def count(
+        self, stage: str, terms: Sequence[str], match: Match, query: Query, *, exact: bool = True
+    ) -> int:
         raise BeyondFrozen("frozen lists ask no engine", do="Retrieve again")
 
     def _known(self, name: str) -> Candidates:
@@ -104,7 +118,10 @@ class FrozenContext(Context):
         known = self._known(name)
         # A reading that its limit did not end holds all there is, so any larger limit reads the same.
         if asked > known.cap and known.full:
-            raise BeyondFrozen(f"a limit of {asked:,} is beyond the frozen depth of {known.cap:,}", do="Retrieve again")
+            raise BeyondFrozen(
+                f"a limit of {asked:,} is beyond the frozen depth of {known.cap:,}",
+                do="Retrieve again",
+            )
         return known.first(asked)
 
     def _ranked(self, name: str, limit: int) -> list[tuple[Point, float]]:
@@ -118,7 +135,9 @@ def _uncut(channel: Stage) -> Stage:
     """The channel without its limits: two that are equal read the same in the same order."""
     policy = channel.get("policy")
     cuts = {name: same for name, same in _CUTS.items() if name in dict(channel.params)}
-    return channel.replace(**cuts, **({"policy": policy.replace(cap=1)} if policy is not None else {}))
+    return channel.replace(
+        **cuts, **({"policy": policy.replace(cap=1)} if policy is not None else {})
+    )
 
 
 # ---- Frozen lists: one deep retrieval, over which every knob within that depth answers with ----
@@ -151,7 +170,13 @@ class Frozen:
         raises BeyondFrozen, as for a cap or limit beyond the depth.
         """
         q = self.query
-        query = Query(q.text, dict(q.filters), page.get("limit", q.limit), page.get("offset", q.offset), page.get("mode", q.mode))
+        query = Query(
+            q.text,
+            dict(q.filters),
+            page.get("limit", q.limit),
+            page.get("offset", q.offset),
+            page.get("mode", q.mode),
+        )
         ctx = FrozenContext(self.collection.stores, scope(query), frozen=self)
         return run(ctx, query, composed(changed), self.collection.inputs, with_chunks=False)
 
@@ -160,7 +185,9 @@ class Frozen:
         """The lists of the variant's own channels, as they were retrieved."""
         channels, _, _ = self.variant.stages("hybrid")
         return {
-            stage: ranking for stage, ranking in zip(channels, self.deep.lists, strict=False) if stage in self.variant.own
+            stage: ranking
+            for stage, ranking in zip(channels, self.deep.lists, strict=False)
+            if stage in self.variant.own
         }
 
 
@@ -172,10 +199,14 @@ def freeze(collection: Collection, query: Query, spec: str | Variant, depth: int
     chosen = composed(spec)
     hybrid = Query(query.text, dict(query.filters), query.limit, query.offset)
     deep = collection.search(hybrid, deepened(chosen, depth), with_chunks=False)
-    read = [p.id for n in ("lexical", "semantic") if n in deep.evidence for p in deep.evidence[n].points]
+    read = [
+        p.id for n in ("lexical", "semantic") if n in deep.evidence for p in deep.evidence[n].points
+    ]
     ids = list(dict.fromkeys([*read, *(i for r in deep.lists for i in r.ids)]))
     catalog, ctx = collection.stores.catalog, Context(collection.stores)
-    asked = [(tuple(ctx.terms(hybrid, repeats=repeats)), k1, b) for k1, b, repeats in _constants(chosen)]
+    asked = [
+        (tuple(ctx.terms(hybrid, repeats=repeats)), k1, b) for k1, b, repeats in _constants(chosen)
+    ]
     bm25 = {at: catalog.bm25_of(ids, *at) if at[0] and ids else {} for at in asked}
     entities = dict(zip(ids, catalog.entities(ids), strict=True)) if ids else {}
     return Frozen(collection, query, chosen, depth, deep, bm25, entities)
@@ -202,5 +233,11 @@ def _constants(chosen: Variant) -> list[tuple[float, float, bool]]:
     """Every (k1, b, repeats) by which the variant's stages score, the default's for a derived list that is added later."""
     from workbench.bm25 import K1, B
 
-    stages: Sequence[Any] = [s for s in (chosen.lexical, *chosen.derived) if s is not None and s.get("k1") is not None]
-    return list(dict.fromkeys([*((s["k1"], s["b"], s.get("repeats", True)) for s in stages), (K1, B, False)]))
+    stages: Sequence[Any] = [
+        s for s in (chosen.lexical, *chosen.derived) if s is not None and s.get("k1") is not None
+    ]
+    return list(
+        dict.fromkeys(
+            [*((s["k1"], s["b"], s.get("repeats", True)) for s in stages), (K1, B, False)]
+        )
+    )

@@ -406,6 +406,7 @@ def _nearly_equal(ids: list[PointId], scores: Mapping[PointId, float]) -> Iterat
 
 # ---- One row put at another place of a ranking, for questions of the form "what if it stood ----
 
+
 def moved(ranking: Ranking, point_id: PointId, rank: int) -> Ranking:
     """The ranking with the point at `rank` (1-based), the others in their order; it takes the score of the row
     that it displaces, or of the last one at the end. Where it stands already, nothing changes."""
@@ -415,4 +416,6 @@ def moved(ranking: Ranking, point_id: PointId, rank: int) -> Ranking:
     place = min(rank - 1, len(pairs))
     score = pairs[min(place, len(pairs) - 1)][1] if pairs else 1.0
     pairs.insert(place, (point_id, score))
-    return Ranking(ranking.name, tuple(i for i, _ in pairs), tuple(s for _, s in pairs), ranking.tie_rule)
+    return Ranking(
+        ranking.name, tuple(i for i, _ in pairs), tuple(s for _, s in pairs), ranking.tie_rule
+    )

@@ -22,7 +22,9 @@ Counts = Literal["exact", "approximate"]
 
 
 @register("policy")
-def any_term(query: Query, ctx: Context, terms: Sequence[str], *, cap: int = CANDIDATE_CAP) -> Candidates:
+def any_term(
+    query: Query, ctx: Context, terms: Sequence[str], *, cap: int = CANDIDATE_CAP
+) -> Candidates:
     """The first `cap` points that hold any term, in point-id order (ADR 0005)."""
     reading = _Reading(cap)
     reading.take("any term", ctx.scroll("lexical", terms, "any", query, cap))
@@ -31,9 +33,14 @@ def any_term(query: Query, ctx: Context, terms: Sequence[str], *, cap: int = CAN
 
 @register("policy")
 def all_terms_then_rarest(
-    query: Query, ctx: Context, terms: Sequence[str], *, cap: int = CANDIDATE_CAP, counts: Counts = "exact",
+    query: Query,
+    ctx: Context,
+    terms: Sequence[str],
+    *,
+    cap: int = CANDIDATE_CAP,
+    counts: Counts = "exact",
     counted: int = 0,
-) -> Candidates:  # fmt: skip
+) -> Candidates:
     """Points that hold every term, then each term's points from the rarest by count within the filters (ADR 0172).
 
     Counts are made only while room is left; a term that no point holds is not scrolled; a single term needs
@@ -82,11 +89,16 @@ def rarest_first(
 
 
 @register("policy")
-def by_bm25(query: Query, ctx: Context, terms: Sequence[str], *, cap: int = CANDIDATE_CAP) -> Candidates:
+def by_bm25(
+    query: Query, ctx: Context, terms: Sequence[str], *, cap: int = CANDIDATE_CAP
+) -> Candidates:
     """The `cap` best points by BM25 over exact document frequencies (ADR 0172's first condition, in DuckDB)."""
     asked = ctx.terms(query, repeats=True)
     best = ctx.ranked_sql(
-        "lexical", "bm25 top", lambda most: ctx.stores.catalog.bm25_top(asked, query.filters, most), cap
+        "lexical",
+        "bm25 top",
+        lambda most: ctx.stores.catalog.bm25_top(asked, query.filters, most),
+        cap,
     )
     reading = _Reading(cap)
     reading.take("bm25", ctx.read("lexical", [i for i, _ in best]))
@@ -94,7 +106,9 @@ def by_bm25(query: Query, ctx: Context, terms: Sequence[str], *, cap: int = CAND
 
 
 @register("policy")
-def by_engine_bm25(query: Query, ctx: Context, terms: Sequence[str], *, cap: int = CANDIDATE_CAP) -> Candidates:
+def by_engine_bm25(
+    query: Query, ctx: Context, terms: Sequence[str], *, cap: int = CANDIDATE_CAP
+) -> Candidates:
     """The `cap` best points by Qdrant's own full-text BM25 (ADR 0172's first condition, as the engine has it)."""
     reading = _Reading(cap)
     asked = ctx.terms(query, repeats=True)
@@ -133,9 +147,15 @@ def _every_term(reading: _Reading, query: Query, ctx: Context, terms: Sequence[s
 
 
 def _by_count(
-    reading: _Reading, query: Query, ctx: Context, terms: Sequence[str], *, rarest: bool,
-    counts: str = "exact", counted: int = 0,
-) -> None:  # fmt: skip
+    reading: _Reading,
+    query: Query,
+    ctx: Context,
+    terms: Sequence[str],
+    *,
+    rarest: bool,
+    counts: str = "exact",
+    counted: int = 0,
+) -> None:
     """Read term by term in the order of their counts; equal counts in the order of the query's terms."""
     ordered = list(terms)
     if len(terms) > 1:
@@ -144,10 +164,14 @@ def _by_count(
             df = ctx.stores.catalog.df(terms)
             chosen = sorted(terms, key=lambda t: (df.get(t, 0), terms.index(t)))[:counted]
         for term in chosen:
-            reading.counts[term] = ctx.count("lexical", [term], "all", query, exact=counts == "exact")
+            reading.counts[term] = ctx.count(
+                "lexical", [term], "all", query, exact=counts == "exact"
+            )
         sign = 1 if rarest else -1
         uncounted = [t for t in terms if t not in reading.counts]
-        ordered = sorted(chosen, key=lambda t: (sign * reading.counts[t], terms.index(t))) + uncounted
+        ordered = (
+            sorted(chosen, key=lambda t: (sign * reading.counts[t], terms.index(t))) + uncounted
+        )
     for term in ordered:
         if reading.full:
             return

@@ -16,7 +16,10 @@ from workbench.types import Chunk, Hit, PointId, Query, Ranking, Result, content
 
 # ---- Each entity once: a ranking without the rows for which a better row of the same entity ----
 
-def distinct(fused: Fused, entity_of: Mapping[PointId, str]) -> tuple[Fused, dict[PointId, PointId]]:
+
+def distinct(
+    fused: Fused, entity_of: Mapping[PointId, str]
+) -> tuple[Fused, dict[PointId, PointId]]:
     """The fused ranking with each entity's best row alone, and for every row left out the one that stands for it."""
     best: dict[str, PointId] = {}
     left_out: dict[PointId, PointId] = {}
@@ -24,15 +27,24 @@ def distinct(fused: Fused, entity_of: Mapping[PointId, str]) -> tuple[Fused, dic
         stands = best.setdefault(entity_of[point_id], point_id)
         if stands != point_id:
             left_out[point_id] = stands
-    pairs = [p for p in zip(fused.ranking.ids, fused.ranking.scores, strict=True) if p[0] not in left_out]
-    ranking = replace(fused.ranking, ids=tuple(i for i, _ in pairs), scores=tuple(s for _, s in pairs))
+    pairs = [
+        p for p in zip(fused.ranking.ids, fused.ranking.scores, strict=True) if p[0] not in left_out
+    ]
+    ranking = replace(
+        fused.ranking, ids=tuple(i for i, _ in pairs), scores=tuple(s for _, s in pairs)
+    )
     return Fused(ranking, fused.contributions), left_out
 
 
 # ---- The rows of a page: what every list says of each, and what each list added to its scor ----
 
+
 def hits(
-    query: Query, page: Sequence[PointId], fused: Fused, lists: Sequence[Ranking], chunks: Mapping[PointId, Chunk]
+    query: Query,
+    page: Sequence[PointId],
+    fused: Fused,
+    lists: Sequence[Ranking],
+    chunks: Mapping[PointId, Chunk],
 ) -> tuple[Hit, ...]:
     """The hits of a page that is cut from the fused ranking at the query's offset; `chunks` are what is shown of them."""
     ranks = {r.name: r.ranks() for r in lists}
@@ -40,14 +52,17 @@ def hits(
     totals = fused.ranking.scores[query.offset :]
     return tuple(
         Hit(
-            rank, point_id, total,
+            rank,
+            point_id,
+            total,
             tuple(n for n in ("lexical", "semantic") if point_id in ranks.get(n, {})),
             {n: r[point_id] for n, r in ranks.items() if point_id in r},
             {n: s[point_id] for n, s in scores.items() if point_id in s},
-            fused.contributions[point_id], chunks.get(point_id),
+            fused.contributions[point_id],
+            chunks.get(point_id),
         )
         for rank, (point_id, total) in enumerate(zip(page, totals, strict=False), query.offset + 1)
-    )  # fmt: skip
+    )
 
 
 # ---- Search: a query through a variant over an opened collection, to a result that explains ----
@@ -86,14 +101,21 @@ class Collection:
         """The content hashes that every result over this collection records."""
         manifest = self.stores.manifest
         return {
-            "collection": manifest.name, "content": manifest.content_hash, "model": manifest.model["sha256"],
+            "collection": manifest.name,
+            "content": manifest.content_hash,
+            "model": manifest.model["sha256"],
             "tokenizer": self.stores.tokenizer.name,
-        }  # fmt: skip
+        }
 
     def search(
-        self, query: Query | str, variant: str | AnyVariant = DEFAULT_VARIANT, *, with_chunks: bool = True,
-        memo: dict[Any, Any] | None = None, **fields: Any,
-    ) -> Result:  # fmt: skip
+        self,
+        query: Query | str,
+        variant: str | AnyVariant = DEFAULT_VARIANT,
+        *,
+        with_chunks: bool = True,
+        memo: dict[Any, Any] | None = None,
+        **fields: Any,
+    ) -> Result:
         """Run one search. `fields` are Query's (filters, limit, offset, mode) when `query` is a string.
 
         Pass the same `memo` to several variants of one query to run their common stages once. Chunks are read
@@ -113,7 +135,13 @@ def open_collection(name: str) -> Collection:
     return Collection(open_stores(name))
 
 
-def search(collection: str | Collection, text: str, *, variant: str | AnyVariant = DEFAULT_VARIANT, **fields: Any) -> Result:
+def search(
+    collection: str | Collection,
+    text: str,
+    *,
+    variant: str | AnyVariant = DEFAULT_VARIANT,
+    **fields: Any,
+) -> Result:
     """Search a collection by name or as opened; `fields` are Query's filters, limit, offset and mode."""
     if isinstance(collection, Collection):
         return collection.search(text, variant, **fields)
@@ -127,7 +155,12 @@ def scope(query: Query) -> str:
 
 
 def run(
-    ctx: Context, query: Query, chosen: Variant, inputs: Mapping[str, str], *, with_chunks: bool = True
+    ctx: Context,
+    query: Query,
+    chosen: Variant,
+    inputs: Mapping[str, str],
+    *,
+    with_chunks: bool = True,
 ) -> Result:
     """The path of every composed variant: channels, derived lists, fusion, page."""
     channels, derived, fusion = chosen.stages(query.mode)
@@ -143,12 +176,27 @@ def run(
             with ctx.trace.span("page", "sql", "duckdb") as read:
                 chunks = {c.id: c for c in ctx.stores.catalog.chunks(page)}
                 read.rows = len(chunks)
-                read.bytes = sum(len(c.text.encode("utf-8", "surrogatepass")) for c in chunks.values())
+                read.bytes = sum(
+                    len(c.text.encode("utf-8", "surrogatepass")) for c in chunks.values()
+                )
         span.rows = len(page)
         beyond = len(fused.ranking) - len(page)
-        span.limit, span.dropped = (f"page {query.offset + 1}–{query.offset + query.limit}", beyond) if beyond else ("", 0)
+        span.limit, span.dropped = (
+            (f"page {query.offset + 1}–{query.offset + query.limit}", beyond) if beyond else ("", 0)
+        )
     return Result(
-        query, chosen.name, hits(query, page, fused, lists, chunks), fused.ranking, lists, tuple(ctx.trace.spans),
-        {**ctx.evidence, "terms": tuple(ctx.terms(query)), "variant": chosen, "fusion": fusion, "fused": fused},
+        query,
+        chosen.name,
+        hits(query, page, fused, lists, chunks),
+        fused.ranking,
+        lists,
+        tuple(ctx.trace.spans),
+        {
+            **ctx.evidence,
+            "terms": tuple(ctx.terms(query)),
+            "variant": chosen,
+            "fusion": fusion,
+            "fused": fused,
+        },
         {**inputs, "variant": chosen.hash},
-    )  # fmt: skip
+    )

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 # ---- A variant: a named composition of stages. It is data: it prints as a plan, hashes, and ----
 
+
 class NotComposed(BadParameter):
     """The variant is searched as a whole, so there are no stages whose knobs could be turned over frozen lists."""
 
@@ -79,7 +80,9 @@ class Variant:
         lines += [f"  {'own':<9} {s}" for s in self.own]
         lines += [f"  {'derived':<9} {s}" for s in self.derived]
         lines.append(f"  {'fusion':<9} {self.fusion}")
-        return "\n".join(lines + [f"  {'page':<9} each entity once, by its best row"] * self.distinct)
+        return "\n".join(
+            lines + [f"  {'page':<9} each entity once, by its best row"] * self.distinct
+        )
 
     @property
     def hash(self) -> str:
@@ -127,7 +130,8 @@ def variant(spec: str | AnyVariant, **params: Any) -> AnyVariant:
     for given in params:
         if given not in entry.parameters:
             raise BadParameter(
-                f"variant {spec!r} has no knob {given!r}", do=f"It has: {', '.join(entry.parameters) or 'none'}"
+                f"variant {spec!r} has no knob {given!r}",
+                do=f"It has: {', '.join(entry.parameters) or 'none'}",
             )
     return entry.function(**checked(entry.function, params))
 
@@ -188,18 +192,43 @@ def knobs(spec: str | AnyVariant, mode: Mode = "hybrid") -> dict[str, Knob]:
     if chosen.semantic in channels and chosen.semantic is not None:
         found += _semantic(chosen.semantic)
     if mode == "hybrid":
-        found.append(Knob("third_list", "choice", _third(chosen), "the list made of what the channels read",
-                          choices=tuple(_third_lists(chosen))))  # fmt: skip
-        found.append(Knob("fusion", "choice", _text(fusion), "how the lists become one", choices=tuple(fusions(chosen))))
+        found.append(
+            Knob(
+                "third_list",
+                "choice",
+                _third(chosen),
+                "the list made of what the channels read",
+                choices=tuple(_third_lists(chosen)),
+            )
+        )
+        found.append(
+            Knob(
+                "fusion",
+                "choice",
+                _text(fusion),
+                "how the lists become one",
+                choices=tuple(fusions(chosen)),
+            )
+        )
         lists = [n for n in ("lexical", "semantic") if getattr(chosen, n) is not None]
         # An endpoint's list bears the name that it is given.
         own = [s.get("name") or s.name for s in chosen.own]
         found += _fusion(fusion, [*lists, *own, *(d.name for d in derived)])
-    found.append(Knob("distinct", "choice", chosen.distinct, "each entity once, by its best row", choices=(False, True)))
+    found.append(
+        Knob(
+            "distinct",
+            "choice",
+            chosen.distinct,
+            "each entity once, by its best row",
+            choices=(False, True),
+        )
+    )
     return {k.name: k for k in found}
 
 
-def with_knobs(spec: str | AnyVariant, turned: Mapping[str, Any], mode: Mode = "hybrid") -> AnyVariant:
+def with_knobs(
+    spec: str | AnyVariant, turned: Mapping[str, Any], mode: Mode = "hybrid"
+) -> AnyVariant:
     """The variant with these knobs turned; its name says how. Raises BadParameter for a knob that it lacks, NotComposed
     for any knob of a variant that is searched as a whole.
 
@@ -219,11 +248,17 @@ def parameters(spec: str | AnyVariant, mode: Mode = "hybrid") -> dict[str, Knob]
     chosen = composed(spec)
     numbers = {n: k for n, k in knobs(chosen, mode).items() if k.kind != "choice"}
     further = {n: _stage_number(s, n) for s in _stages_with_numbers(chosen) for n in dict(s.params)}
-    return numbers | {n: k for n, k in further.items() if k is not None and n not in numbers and n != "limit"}
+    return numbers | {
+        n: k for n, k in further.items() if k is not None and n not in numbers and n != "limit"
+    }
 
 
 def _stages_with_numbers(chosen: Variant) -> list[Stage]:
-    return [s for s in (chosen.lexical, *chosen.derived) if s is not None and (s is chosen.lexical or s.kind == PRIOR)]
+    return [
+        s
+        for s in (chosen.lexical, *chosen.derived)
+        if s is not None and (s is chosen.lexical or s.kind == PRIOR)
+    ]
 
 
 def _stage_number(stage: Stage, name: str) -> Knob | None:
@@ -231,7 +266,15 @@ def _stage_number(stage: Stage, name: str) -> Knob | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     low, high = RANGES.get(name, (-INFINITE, INFINITE))
-    return Knob(name, "whole" if isinstance(value, int) else "real", value, f"{name} of {stage.name}", low, again=True, high=high)
+    return Knob(
+        name,
+        "whole" if isinstance(value, int) else "real",
+        value,
+        f"{name} of {stage.name}",
+        low,
+        again=True,
+        high=high,
+    )
 
 
 def fusions(chosen: Variant) -> dict[str, Stage]:
@@ -239,7 +282,11 @@ def fusions(chosen: Variant) -> dict[str, Stage]:
     counts all its lists, and each of its lists alone."""
     plain = [make("fusion", n, {}) for n, e in entries("fusion").items() if not _needs(e)]
     plain = [f for f in plain if not uncounted(chosen, f)]
-    alone = [make("fusion", "single", {"name": n}) for n in ("lexical", "semantic") if getattr(chosen, n) is not None]
+    alone = [
+        make("fusion", "single", {"name": n})
+        for n in ("lexical", "semantic")
+        if getattr(chosen, n) is not None
+    ]
     return {_text(s): s for s in (chosen.fusion, *plain, *alone)}
 
 
@@ -255,20 +302,63 @@ def _lexical(channel: Stage) -> list[Knob]:
     policy = channel.get("policy")
     if policy is not None:
         return [
-            Knob("policy", "choice", policy.name, "the order in which candidates are read",
-                 choices=tuple(dict.fromkeys([policy.name, *entries("policy")])), again=True),
-            Knob("cap", "whole", policy["cap"], "candidates that the lexical channel reads at most", COUNT[0], high=COUNT[1]),
-        ]  # fmt: skip
+            Knob(
+                "policy",
+                "choice",
+                policy.name,
+                "the order in which candidates are read",
+                choices=tuple(dict.fromkeys([policy.name, *entries("policy")])),
+                again=True,
+            ),
+            Knob(
+                "cap",
+                "whole",
+                policy["cap"],
+                "candidates that the lexical channel reads at most",
+                COUNT[0],
+                high=COUNT[1],
+            ),
+        ]
     limit = channel.get("limit")
-    return [] if limit is None else [Knob("lexical_limit", "whole", limit, "rows that the lexical channel holds at most", COUNT[0], high=COUNT[1])]
+    return (
+        []
+        if limit is None
+        else [
+            Knob(
+                "lexical_limit",
+                "whole",
+                limit,
+                "rows that the lexical channel holds at most",
+                COUNT[0],
+                high=COUNT[1],
+            )
+        ]
+    )
 
 
 def _semantic(channel: Stage) -> list[Knob]:
     found = []
     if channel.get("limit") is not None:
-        found.append(Knob("semantic_limit", "whole", channel["limit"], "nearest rows that the semantic channel holds", COUNT[0], high=COUNT[1]))
+        found.append(
+            Knob(
+                "semantic_limit",
+                "whole",
+                channel["limit"],
+                "nearest rows that the semantic channel holds",
+                COUNT[0],
+                high=COUNT[1],
+            )
+        )
     if "floor" in dict(channel.params):
-        found.append(Knob("floor", "real", channel["floor"], "the least cosine that the semantic channel admits", float(COSINE[0])))
+        found.append(
+            Knob(
+                "floor",
+                "real",
+                channel["floor"],
+                "the least cosine that the semantic channel admits",
+                float(COSINE[0]),
+            )
+        )
     return found
 
 
@@ -278,7 +368,10 @@ def _fusion(fusion: Stage, lists: list[str]) -> list[Knob]:
     for name, value in fusion.params:
         if name == "weights":
             given = dict(value)
-            found += [Knob(WEIGHT + n, "real", given.get(n, 1), f"what a rank in the {n} list counts") for n in lists]
+            found += [
+                Knob(WEIGHT + n, "real", given.get(n, 1), f"what a rank in the {n} list counts")
+                for n in lists
+            ]
         elif isinstance(value, int | float) and not isinstance(value, bool):
             whole = declared(lookup("fusion", fusion.name).function, name) is int
             said = about.get(name, f"{name} of {fusion.name}")
@@ -292,7 +385,10 @@ def _turned(chosen: Variant, name: str, value: Any, mode: Mode) -> Variant:
     if name not in known and name in (numbers := parameters(chosen, mode)):
         return _with_stage_number(chosen, name, _checked(numbers[name], value))
     if name not in known:
-        raise BadParameter(f"{chosen.name} has no knob {name!r}", do=f"It has: {', '.join(known | parameters(chosen, mode))}")
+        raise BadParameter(
+            f"{chosen.name} has no knob {name!r}",
+            do=f"It has: {', '.join(known | parameters(chosen, mode))}",
+        )
     value = _checked(known[name], value)
     if name == "distinct":
         return chosen.replace(distinct=bool(value))
@@ -306,11 +402,17 @@ def _turned(chosen: Variant, name: str, value: Any, mode: Mode) -> Variant:
     if name in dict(chosen.fusion.params):
         return chosen.replace(fusion=chosen.fusion.replace(**{name: value}))
     if name in ("semantic_limit", "floor"):
-        return chosen.replace(semantic=chosen.semantic.replace(**{name.removeprefix("semantic_"): value}))
+        return chosen.replace(
+            semantic=chosen.semantic.replace(**{name.removeprefix("semantic_"): value})
+        )
     if name == "lexical_limit":
         return chosen.replace(lexical=chosen.lexical.replace(limit=value))
     policy = chosen.lexical["policy"]
-    changed = policy.replace(cap=value) if name == "cap" else make("policy", value, {"cap": policy["cap"]})
+    changed = (
+        policy.replace(cap=value)
+        if name == "cap"
+        else make("policy", value, {"cap": policy["cap"]})
+    )
     return chosen.replace(lexical=chosen.lexical.replace(policy=changed))
 
 
@@ -330,14 +432,20 @@ def _fusion_of(chosen: Variant, text: str) -> Stage:
 def _with_stage_number(chosen: Variant, name: str, value: Any) -> Variant:
     if chosen.lexical is not None and name in dict(chosen.lexical.params):
         return chosen.replace(lexical=chosen.lexical.replace(**{name: value}))
-    of_priors = (d.replace(**{name: value}) if d.kind == PRIOR and name in dict(d.params) else d for d in chosen.derived)
+    of_priors = (
+        d.replace(**{name: value}) if d.kind == PRIOR and name in dict(d.params) else d
+        for d in chosen.derived
+    )
     return chosen.replace(derived=tuple(of_priors))
 
 
 def _checked(knob: Knob, value: Any) -> Any:
     if knob.kind == "choice" and knob.name != "fusion":
         if value not in knob.choices:
-            raise BadParameter(f"{knob.name} cannot be {value!r}", do=f"Use one of {', '.join(map(str, knob.choices))}")
+            raise BadParameter(
+                f"{knob.name} cannot be {value!r}",
+                do=f"Use one of {', '.join(map(str, knob.choices))}",
+            )
         return value
     if knob.name == "fusion" or (knob.name == "floor" and value is None):
         return value
@@ -347,7 +455,9 @@ def _checked(knob: Knob, value: Any) -> Any:
 def _third_lists(chosen: Variant) -> dict[str, tuple[Stage, ...]]:
     priors = tuple(d for d in chosen.derived if d.kind == PRIOR)
     own = {_third(chosen): chosen.derived}
-    alone = {n: (make("derived", n, {}), *priors) for n, e in entries("derived").items() if not _needs(e)}
+    alone = {
+        n: (make("derived", n, {}), *priors) for n, e in entries("derived").items() if not _needs(e)
+    }
     return {**own, **{n: s for n, s in {NONE: priors, **alone}.items() if n not in own}}
 
 
@@ -385,7 +495,9 @@ class Part:
     params: tuple[tuple[str, Any], ...] = ()
 
     def __str__(self) -> str:
-        return self.name + (f"({','.join(f'{k}={_spec_text(v)}' for k, v in self.params)})" if self.params else "")
+        return self.name + (
+            f"({','.join(f'{k}={_spec_text(v)}' for k, v in self.params)})" if self.params else ""
+        )
 
 
 def split(text: str, mark: str = ",") -> list[str]:
@@ -402,7 +514,9 @@ def split(text: str, mark: str = ",") -> list[str]:
         if depth < 0:
             break
     if depth or quoted:
-        raise BadParameter(f"{text!r} has a bracket or quotation mark without its other one", do=FORM)
+        raise BadParameter(
+            f"{text!r} has a bracket or quotation mark without its other one", do=FORM
+        )
     return [p.strip() for p in (*pieces, text[start:])]
 
 
@@ -418,7 +532,10 @@ def distinct_variants(variants: Sequence[str | AnyVariant]) -> tuple[AnyVariant,
     if not chosen:
         raise BadParameter("no variant is named", do="workbench variants lists them")
     if twice := sorted({n for n in names if names.count(n) > 1}):
-        raise BadParameter(f"the variant {twice[0]!r} is named twice", do="Name each once; knobs make another: adr_0172(k=10)")
+        raise BadParameter(
+            f"the variant {twice[0]!r} is named twice",
+            do="Name each once; knobs make another: adr_0172(k=10)",
+        )
     return chosen
 
 
@@ -440,7 +557,9 @@ def turned(base: Variant, knobs: dict[str, Any]) -> Variant:
     made = with_knobs(base, knobs)
     try:
         first, *others = (_part(piece) for piece in split(base.name, "+"))
-        name = "+".join(map(str, (Part(first.name, tuple((dict(first.params) | knobs).items())), *others)))
+        name = "+".join(
+            map(str, (Part(first.name, tuple((dict(first.params) | knobs).items())), *others))
+        )
         return made.replace(name=name) if parse(name).hash == made.hash else made
     except BadParameter:
         return made
@@ -451,7 +570,9 @@ def recipe_at(base: AnyVariant, now: str) -> str:
     try:
         parts = [_part(piece) for piece in split(base.name, "+")]
         kinds = ("variant", *["prior"] * (len(parts) - 1))
-        name = "+".join(str(_with_now(part, kind, now)) for part, kind in zip(parts, kinds, strict=True))
+        name = "+".join(
+            str(_with_now(part, kind, now)) for part, kind in zip(parts, kinds, strict=True)
+        )
         return name if parse(name).hash == at_time(base, now).hash else base.name
     except BadParameter:
         return base.name
@@ -470,7 +591,11 @@ def extended(base: Variant, stage: Stage) -> Variant:
     if stage.kind == "prior":
         return with_prior(base, stage)
     if not traits_of(base.fusion).counts_every_list:
-        raise BadParameter(f"{base.fusion.name} counts no custom list", where=base.name, do="Add it to a variant that fuses by rrf")
+        raise BadParameter(
+            f"{base.fusion.name} counts no custom list",
+            where=base.name,
+            do="Add it to a variant that fuses by rrf",
+        )
     if any(s.name == stage.name and s.get("name") == stage.get("name") for s in base.own):
         raise BadParameter(f"{base.name} has the channel {stage.name!r} already")
     return base.replace(name=f"{base.name}+{stage.name}", own=(*base.own, stage))
@@ -481,7 +606,9 @@ def alone(stage: Stage) -> Variant:
     if entries("channel")[stage.name].function.__module__ == OURS:
         slot = "semantic" if stage.name == "semantic" else "lexical"
         return Variant(stage.name, single(name=slot), **{slot: stage}, source="one list")
-    return Variant(stage.name, single(name=stage.get("name") or stage.name), own=(stage,), source="one list")
+    return Variant(
+        stage.name, single(name=stage.get("name") or stage.name), own=(stage,), source="one list"
+    )
 
 
 def _base(part: Part) -> tuple[AnyVariant, dict[str, Any]]:
@@ -496,7 +623,9 @@ def _base(part: Part) -> tuple[AnyVariant, dict[str, Any]]:
         return variant(part.name, **given), {}  # its parameters are all that can be set
     if part.name in entries("channel"):
         return alone(make("channel", part.name, dict(part.params))), {}
-    raise BadParameter(f"unknown variant {part.name!r}", do=f"Known: {', '.join(sorted(known))}; {FORM}")
+    raise BadParameter(
+        f"unknown variant {part.name!r}", do=f"Known: {', '.join(sorted(known))}; {FORM}"
+    )
 
 
 def _chosen(made: Variant, given: dict[str, Any]) -> Variant:
@@ -506,7 +635,11 @@ def _chosen(made: Variant, given: dict[str, Any]) -> Variant:
         number("floor", given["floor"], *COSINE)
     for name, value in given.items():
         if name in known and known[name].kind == "choice":
-            found = [c for c in known[name].choices if str(c).lower() == str(value).lower() or str(c).startswith(f"{value}(")]
+            found = [
+                c
+                for c in known[name].choices
+                if str(c).lower() == str(value).lower() or str(c).startswith(f"{value}(")
+            ]
             given[name] = found[0] if len(found) == 1 else value
     return with_knobs(made, given)
 
@@ -523,7 +656,10 @@ def _stage(part: Part) -> Stage:
         if part.name in entries(kind) and part.name not in ours:
             return make(kind, part.name, dict(part.params))
     own = sorted((set(entries("channel")) - ours) | set(entries("prior")))
-    raise BadParameter(f"{part.name!r} is neither a channel of one's own nor a prior", do=f"Known: {', '.join(own)}")
+    raise BadParameter(
+        f"{part.name!r} is neither a channel of one's own nor a prior",
+        do=f"Known: {', '.join(own)}",
+    )
 
 
 def _part(text: str) -> Part:
@@ -558,7 +694,11 @@ def _spec_text(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return str(value).lower()
     text = str(value)
-    return f'"{text}"' if isinstance(value, str) and (_value(text) != value or set(text) & set(',()+')) else text
+    return (
+        f'"{text}"'
+        if isinstance(value, str) and (_value(text) != value or set(text) & set(",()+"))
+        else text
+    )
 
 
 # ---- Priors: what is known of a row before any query — how new it is, whose project, pinned ----
@@ -577,7 +717,12 @@ _DAY = 86_400.0
 
 @register("prior")
 def recency(
-    query: Query, ctx: Context, *, half_life: float = HALF_LIFE_DAYS, field: Field = "updated", now: str = ""
+    query: Query,
+    ctx: Context,
+    *,
+    half_life: float = HALF_LIFE_DAYS,
+    field: Field = "updated",
+    now: str = "",
 ) -> Ranking:
     """Newer rows first: 2^(-age / half-life in days); a row of the future counts as new, one without a time not at all.
 
@@ -618,7 +763,9 @@ def pinned(query: Query, ctx: Context, *, key: str = "pinned") -> Ranking:
 
     def value(facets: Facets) -> float:
         held = facets.metadata.get(key)
-        return float(held is True or held == 1 or str(held).lower() in ("true", "yes") or key in facets.tags)
+        return float(
+            held is True or held == 1 or str(held).lower() in ("true", "yes") or key in facets.tags
+        )
 
     return _list("pinned", ctx, value)
 
@@ -643,26 +790,42 @@ def dated(query: Query, ctx: Context, *, field: Field = "created", now: str = ""
 def with_prior(base: Variant, stage: Stage, weight: float = PRIOR_WEIGHT) -> Variant:
     """The variant with one more prior of that weight. Raises BadParameter for a fusion other than RRF."""
     if base.fusion.name != "rrf" and not traits_of(base.fusion).takes_priors:
-        raise BadParameter(f"a prior is added to RRF, and {base.name} fuses by {base.fusion.name}", do="Take a variant that fuses by rrf")
+        raise BadParameter(
+            f"a prior is added to RRF, and {base.name} fuses by {base.fusion.name}",
+            do="Take a variant that fuses by rrf",
+        )
     held = base.fusion.get("priors", ())
     if stage.name in held:
         raise BadParameter(f"{base.name} has the prior {stage.name!r} already")
     weights = {**dict(base.fusion["weights"]), stage.name: weight}
-    fusion = make("fusion", "rrf_priors", {"priors": (*held, stage.name), "k": base.fusion["k"], "weights": weights})
-    return base.replace(name=f"{base.name}+{stage.name}", derived=(*base.derived, stage), fusion=fusion)
+    fusion = make(
+        "fusion",
+        "rrf_priors",
+        {"priors": (*held, stage.name), "k": base.fusion["k"], "weights": weights},
+    )
+    return base.replace(
+        name=f"{base.name}+{stage.name}", derived=(*base.derived, stage), fusion=fusion
+    )
 
 
 @register("variant")
 def adr_0172_priors(
-    *, recency: float = PRIOR_WEIGHT, project: float = PRIOR_WEIGHT, pinned: float = PRIOR_WEIGHT, dated: float = PRIOR_WEIGHT,
-    half_life: float = HALF_LIFE_DAYS, now: str = "",
-) -> Variant:  # fmt: skip
+    *,
+    recency: float = PRIOR_WEIGHT,
+    project: float = PRIOR_WEIGHT,
+    pinned: float = PRIOR_WEIGHT,
+    dated: float = PRIOR_WEIGHT,
+    half_life: float = HALF_LIFE_DAYS,
+    now: str = "",
+) -> Variant:
     """ADR 0172 with four priors added to its fusion, each by a weight of its own: newness, project, pinned, named time."""
     made = variant("adr_0172")
     stages = (
-        (make("prior", "recency", {"half_life": half_life, "now": now}), recency), (make("prior", "project", {}), project),
-        (make("prior", "pinned", {}), pinned), (make("prior", "dated", {"now": now}), dated),
-    )  # fmt: skip
+        (make("prior", "recency", {"half_life": half_life, "now": now}), recency),
+        (make("prior", "project", {}), project),
+        (make("prior", "pinned", {}), pinned),
+        (make("prior", "dated", {"now": now}), dated),
+    )
     for stage, weight in stages:
         made = with_prior(made, stage, weight)
     return made.replace(name="adr_0172_priors", source="a prior of ours on ADR 0172")
@@ -681,10 +844,15 @@ def at_time(chosen: AnyVariant, now: str) -> AnyVariant:
 def moment(now: str, ctx: Context, field: str) -> datetime | None:
     """`now` as a moment in UTC; "" is the newest in the collection, None where it has none. Raises BadParameter."""
     if not now:
-        return ctx.fact(("newest", field), lambda: ctx.stores.catalog.newest(field) or ctx.stores.catalog.newest("created"))
+        return ctx.fact(
+            ("newest", field),
+            lambda: ctx.stores.catalog.newest(field) or ctx.stores.catalog.newest("created"),
+        )
     read = moment_of(now)
     if read is None:
-        raise BadParameter(f"{now!r} is no date or time", do="Write it as 2026-11-11 or 2026-11-11T09:58:00Z")
+        raise BadParameter(
+            f"{now!r} is no date or time", do="Write it as 2026-11-11 or 2026-11-11T09:58:00Z"
+        )
     return datetime.fromisoformat(read)
 
 

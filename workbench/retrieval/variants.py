@@ -35,44 +35,67 @@ __all__ = ["adr_0005", "adr_0172", "known", "variant"]
 
 @register("variant")
 def adr_0005(
-    *, cap: int = CANDIDATE_CAP, semantic_limit: int = SEMANTIC_LIMIT, k: float = RRF_K, repeats: bool = False
+    *,
+    cap: int = CANDIDATE_CAP,
+    semantic_limit: int = SEMANTIC_LIMIT,
+    k: float = RRF_K,
+    repeats: bool = False,
 ) -> Variant:
     """The first 256 points with any term by point id, 256 nearest, two lists, RRF: search before ADR 0172."""
     return Variant(
-        "adr_0005", rrf(k=k), lexical(policy=any_term(cap=cap), repeats=repeats), semantic(limit=semantic_limit),
+        "adr_0005",
+        rrf(k=k),
+        lexical(policy=any_term(cap=cap), repeats=repeats),
+        semantic(limit=semantic_limit),
         source="ADR 0172, Context",
-    )  # fmt: skip
+    )
 
 
 @register("variant")
 def adr_0172(
-    *, cap: int = CANDIDATE_CAP, semantic_limit: int = SEMANTIC_LIMIT, k: float = RRF_K, repeats: bool = False
+    *,
+    cap: int = CANDIDATE_CAP,
+    semantic_limit: int = SEMANTIC_LIMIT,
+    k: float = RRF_K,
+    repeats: bool = False,
 ) -> Variant:
     """All terms, then the rarest first, to 256; 256 nearest; verbatim matches as a third list; RRF: ADR 0172.
 
     `repeats`: a term that the query repeats counts as often in the lexical scores; the record counts distinct terms.
     """
     return Variant(
-        "adr_0172", rrf(k=k), lexical(policy=all_terms_then_rarest(cap=cap), repeats=repeats),
-        semantic(limit=semantic_limit), derived=(verbatim(repeats=repeats),), source="ADR 0172, Decision",
-    )  # fmt: skip
+        "adr_0172",
+        rrf(k=k),
+        lexical(policy=all_terms_then_rarest(cap=cap), repeats=repeats),
+        semantic(limit=semantic_limit),
+        derived=(verbatim(repeats=repeats),),
+        source="ADR 0172, Decision",
+    )
 
 
-def _amended(name: str, source: str, *, policy=None, fusion=None, derived=None, channel=None) -> Variant:
+def _amended(
+    name: str, source: str, *, policy=None, fusion=None, derived=None, channel=None
+) -> Variant:
     """ADR 0172 with one part exchanged: what every alternative of the record is."""
     base = adr_0172.entry.function()
     return base.replace(
-        name=name, source=source, fusion=fusion or base.fusion,
+        name=name,
+        source=source,
+        fusion=fusion or base.fusion,
         lexical=channel or (lexical(policy=policy) if policy else base.lexical),
         derived=base.derived if derived is None else derived,
-    )  # fmt: skip
+    )
 
 
 @register("variant")
 def two_lists(*, cap: int = CANDIDATE_CAP, k: float = RRF_K) -> Variant:
     """ADR 0172's candidates without the third list: its first rejected alternative."""
     return _amended(
-        "two_lists", "ADR 0172, Rejected 1", policy=all_terms_then_rarest(cap=cap), fusion=rrf(k=k), derived=()
+        "two_lists",
+        "ADR 0172, Rejected 1",
+        policy=all_terms_then_rarest(cap=cap),
+        fusion=rrf(k=k),
+        derived=(),
     )
 
 
@@ -105,7 +128,9 @@ def verbatim_weighted(*, weight: float = 0.5) -> Variant:
 @register("variant")
 def verbatim_titles() -> Variant:
     """The verbatim list only for queries shaped like titles and identifiers: the other remedy of that condition."""
-    return _amended("verbatim_titles", "ADR 0172, Invalidation 3", derived=(verbatim(titles_only=True),))
+    return _amended(
+        "verbatim_titles", "ADR 0172, Invalidation 3", derived=(verbatim(titles_only=True),)
+    )
 
 
 @register("variant")
@@ -130,7 +155,9 @@ def rarest_without_all_terms() -> Variant:
 def counts_approximate() -> Variant:
     """ADR 0172 with approximate counts: a remedy of the record's second condition."""
     return _amended(
-        "counts_approximate", "ADR 0172, Invalidation 2", policy=all_terms_then_rarest(counts="approximate")
+        "counts_approximate",
+        "ADR 0172, Invalidation 2",
+        policy=all_terms_then_rarest(counts="approximate"),
     )
 
 
@@ -145,7 +172,9 @@ def counts_rarest(*, counted: int = 3) -> Variant:
 @register("variant")
 def bm25_order() -> Variant:
     """BM25 as candidate order, the verbatim list kept: half of the record's first condition."""
-    return _amended("bm25_order", "ADR 0172, Invalidation 1", channel=lexical(policy=by_bm25(), repeats=True))
+    return _amended(
+        "bm25_order", "ADR 0172, Invalidation 1", channel=lexical(policy=by_bm25(), repeats=True)
+    )
 
 
 @register("variant")
@@ -157,20 +186,27 @@ def bm25_ranking() -> Variant:
 @register("variant")
 def bm25_engine() -> Variant:
     """Qdrant's own full-text BM25 in place of the candidate order and the third list: the first condition as worded."""
-    return _amended("bm25_engine", "ADR 0172, Invalidation 1", channel=lexical_engine_bm25(), derived=())
+    return _amended(
+        "bm25_engine", "ADR 0172, Invalidation 1", channel=lexical_engine_bm25(), derived=()
+    )
 
 
 @register("variant")
 def bm25_sparse() -> Variant:
     """BM25 as sparse vectors in Qdrant, of a load with them, in place of the candidate order and the third list."""
-    return _amended("bm25_sparse", "ADR 0172, Invalidation 1", channel=lexical_sparse_bm25(), derived=())
+    return _amended(
+        "bm25_sparse", "ADR 0172, Invalidation 1", channel=lexical_sparse_bm25(), derived=()
+    )
 
 
 @register("variant")
 def bm25_fields(*, title_weight: float = 3.0) -> Variant:
     """BM25 over title and content as separate fields, no third list."""
     return _amended(
-        "bm25_fields", "ADR 0172, Invalidation 1", channel=lexical_fields(title_weight=title_weight), derived=()
+        "bm25_fields",
+        "ADR 0172, Invalidation 1",
+        channel=lexical_fields(title_weight=title_weight),
+        derived=(),
     )
 
 
@@ -181,9 +217,14 @@ MULTILINGUAL = "multilingual-e5-small-q4"
 
 @register("channel")
 def semantic_by(
-    query: Query, ctx: Context, *, model: str = MULTILINGUAL, name: str = "second", limit: int = SEMANTIC_LIMIT,
+    query: Query,
+    ctx: Context,
+    *,
+    model: str = MULTILINGUAL,
+    name: str = "second",
+    limit: int = SEMANTIC_LIMIT,
     floor: float | None = None,
-) -> Ranking:  # fmt: skip
+) -> Ranking:
     """The nearest points by exact cosine in the space of the model that is named; ties by point id.
 
     The collection was loaded with that model, as its first (`--model`) or its second (`--also`). `name` is the list's;
@@ -196,4 +237,6 @@ def semantic_by(
 def adr_0172_multilingual(*, model: str = MULTILINGUAL) -> Variant:
     """ADR 0172 with the semantic list by a multilingual model, of a load with one."""
     semantic = semantic_by(model=model, name="semantic")
-    return variant("adr_0172").replace(name="adr_0172_multilingual", semantic=semantic, source="ADR 0172, another model")
+    return variant("adr_0172").replace(
+        name="adr_0172_multilingual", semantic=semantic, source="ADR 0172, another model"
+    )

@@ -80,6 +80,7 @@ class Source:
 
 # ---- A document of a title and a text as chunks: one law for every reader whose documents a ----
 
+
 def titled(title: str, text: str) -> str:
     """Title, blank line, text; either alone where the other is empty."""
     return f"{title}\n\n{text}" if title and text else title or text
@@ -101,8 +102,7 @@ def document_chunks(
     whole = titled(title, text)
     parts = [whole] if chunk_size is None else split_plain(whole, chunk_size, overlap)
     for index, part, number in zip(count(), parts, ids, strict=False):
-        yield Chunk(number, entity_id, index, part, title, source,
-                    facets=facets or Facets())  # fmt: skip
+        yield Chunk(number, entity_id, index, part, title, source, facets=facets or Facets())
 
 
 def check_chunk_size(chunk_size: int | None, overlap: int) -> None:

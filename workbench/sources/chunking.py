@@ -58,8 +58,10 @@ class Piece:
 def check_sizes(chunk_size: int, overlap: int) -> None:
     """Raises BadParameter unless 1 <= chunk_size and 0 <= overlap <= chunk_size / 2."""
     if chunk_size < 1 or not 0 <= overlap <= chunk_size // 2:
-        raise BadParameter(f"chunk_size {chunk_size} and overlap {overlap} cannot be",
-                           do="chunk_size is at least 1, overlap from 0 to half of it: give both")  # fmt: skip
+        raise BadParameter(
+            f"chunk_size {chunk_size} and overlap {overlap} cannot be",
+            do="chunk_size is at least 1, overlap from 0 to half of it: give both",
+        )
 
 
 def paragraphs(text: str) -> list[Unit]:
@@ -74,17 +76,23 @@ def split_plain(text: str, chunk_size: int = CHUNK_SIZE, overlap: int = OVERLAP)
     return [piece.text for piece in pack(text, paragraphs(text), chunk_size, overlap)] or [""]
 
 
-def pack(text: str, units: Sequence[Unit], chunk_size: int = CHUNK_SIZE, overlap: int = OVERLAP) -> list[Piece]:
+def pack(
+    text: str, units: Sequence[Unit], chunk_size: int = CHUNK_SIZE, overlap: int = OVERLAP
+) -> list[Piece]:
     """The chunks of a text by its units, in order.
 
     A heading opens a new chunk unless all of its own section still fits. A unit that fits nowhere whole is cut at
     sentences, lines, words, and only then between characters.
     """
     check_sizes(chunk_size, overlap)
-    return [_piece(text, begin, group) for begin, group in _groups(text, units, chunk_size, overlap)]
+    return [
+        _piece(text, begin, group) for begin, group in _groups(text, units, chunk_size, overlap)
+    ]
 
 
-def _groups(text: str, units: Sequence[Unit], size: int, overlap: int) -> Iterator[tuple[int, list[Unit]]]:
+def _groups(
+    text: str, units: Sequence[Unit], size: int, overlap: int
+) -> Iterator[tuple[int, list[Unit]]]:
     """(where the chunk's text begins, overlap included; its units) for each chunk."""
     section_ends = _section_ends(units)
     waiting = deque(unit for unit in units if _length(text, unit.start, unit.end))
@@ -142,7 +150,9 @@ def _section_ends(units: Sequence[Unit]) -> dict[int, int]:
     below: Unit | None = None
     for unit in reversed(units):
         if unit.kind == "heading":
-            nested = below is not None and below.kind == "heading" and len(below.trail) > len(unit.trail)
+            nested = (
+                below is not None and below.kind == "heading" and len(below.trail) > len(unit.trail)
+            )
             ends[unit.start] = ends[below.start] if nested else end
             end = unit.start
         below = unit
@@ -153,7 +163,11 @@ def _cut(text: str, unit: Unit, limit: int) -> list[Unit]:
     """The unit in finer units of at most `limit` characters: its sentences or lines, and where it has only one,
     or one is too long, its words."""
     pattern = LINE_END if unit.kind == "code" else SENTENCE_END
-    ends = [f.end() for f in pattern.finditer(text, unit.start, unit.end) if unit.start < f.end() < unit.end]
+    ends = [
+        f.end()
+        for f in pattern.finditer(text, unit.start, unit.end)
+        if unit.start < f.end() < unit.end
+    ]
     single = not ends
     bounds = [unit.start, *ends, unit.end]
     parts: list[Unit] = []
@@ -196,9 +210,15 @@ INLINE_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 UNDERLINE = re.compile(r"^ {0,3}(?:=+|-+)[ \t]*(?:\n|\Z)", re.MULTILINE)
 
 _KINDS: dict[str, Kind] = {
-    "heading_open": "heading", "paragraph_open": "prose", "list_item_open": "item", "fence": "code",
-    "code_block": "code", "html_block": "code", "table_open": "code", "hr": "prose",
-}  # fmt: skip
+    "heading_open": "heading",
+    "paragraph_open": "prose",
+    "list_item_open": "item",
+    "fence": "code",
+    "code_block": "code",
+    "html_block": "code",
+    "table_open": "code",
+    "hr": "prose",
+}
 
 
 @cache
@@ -235,7 +255,9 @@ def markdown_units(text: str) -> list[Unit]:
     offsets = _line_offsets(text)
     lines = sorted(starts)
     bounds = [0, *(offsets[line] for line in lines[1:]), len(text)]
-    return [Unit(a, b, *starts[line]) for a, b, line in zip(bounds, bounds[1:], lines, strict=False)]
+    return [
+        Unit(a, b, *starts[line]) for a, b, line in zip(bounds, bounds[1:], lines, strict=False)
+    ]
 
 
 def below_heading(text: str, unit: Unit) -> str:

@@ -188,7 +188,11 @@ for _yaml_tag, _pattern, _first in (
     ("null", r"(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
     ("bool", r"(?:true|True|TRUE|false|False|FALSE)$", list("tTfF")),
     ("int", r"[-+]?(?:0|[1-9][0-9]{0,17})$", list("-+0123456789")),
-    ("float", r"[-+]?(?:0|[1-9][0-9]{0,17})\.[0-9]+(?:[eE][-+]?[0-9]{1,3})?$", list("-+0123456789")),
+    (
+        "float",
+        r"[-+]?(?:0|[1-9][0-9]{0,17})\.[0-9]+(?:[eE][-+]?[0-9]{1,3})?$",
+        list("-+0123456789"),
+    ),
 ):
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_yaml_tag}", re.compile(_pattern), _first)
 
@@ -240,9 +244,15 @@ def _salvage(block: str, error: Exception) -> Entries:
                 raise _Refused("not `key: value`")
         except (yaml.YAMLError, _Refused) as error:
             line, what = _problem(error, start)
-            line = min(line, start + len(text.rstrip().split("\n")))  # the parser may mark the line behind it
+            line = min(
+                line, start + len(text.rstrip().split("\n"))
+            )  # the parser may mark the line behind it
             key, _, value = text.strip().partition(":")
-            plain = "\n" not in text.strip() and ENTRY.match(text) and not value.strip().startswith(STRUCTURE_MARKS)
+            plain = (
+                "\n" not in text.strip()
+                and ENTRY.match(text)
+                and not value.strip().startswith(STRUCTURE_MARKS)
+            )
             if plain:
                 found.values[key] = found.written[key] = value.strip()
                 found.lines[key] = start + 1
@@ -259,7 +269,9 @@ def _split(block: str) -> list[tuple[int, str]]:
     """(lines before it, text) of each top-level entry with its continuation lines."""
     lines = block.split("\n")
     starts = [n for n, line in enumerate(lines) if n == 0 or ENTRY.match(line)]
-    parts = [(a, "\n".join(lines[a:b])) for a, b in zip(starts, [*starts[1:], len(lines)], strict=True)]
+    parts = [
+        (a, "\n".join(lines[a:b])) for a, b in zip(starts, [*starts[1:], len(lines)], strict=True)
+    ]
     return [(a, text) for a, text in parts if text.strip() and not text.lstrip().startswith("#")]
 
 
@@ -272,12 +284,16 @@ def _parse(block: str) -> Entries:
     if root is None:
         return Entries()
     if not isinstance(root, yaml.MappingNode):
-        return Entries(mapping=False, problems=[(root.start_mark.line + 1, "front matter is not a mapping")])
+        return Entries(
+            mapping=False, problems=[(root.start_mark.line + 1, "front matter is not a mapping")]
+        )
     found, seen = Entries(), set()
     for key_node, node in root.value:
         key = _key(key_node)
         if key in found.values:
-            found.problems.append((key_node.start_mark.line + 1, f"{key!r} stands twice, the last is kept"))
+            found.problems.append(
+                (key_node.start_mark.line + 1, f"{key!r} stands twice, the last is kept")
+            )
         found.values[key] = _value(node, seen, 0)
         found.lines[key] = key_node.start_mark.line + 1
         if isinstance(node, yaml.ScalarNode) and found.values[key] is not None:
@@ -292,7 +308,12 @@ def _key(node: yaml.Node) -> str:
 def _value(node: yaml.Node, seen: set[int], depth: int) -> Any:
     if isinstance(node, yaml.ScalarNode):
         kind = node.tag.rpartition(":")[2]
-        read = {"null": lambda _: None, "bool": lambda v: v.lower() == "true", "int": int, "float": float}.get(kind)
+        read = {
+            "null": lambda _: None,
+            "bool": lambda v: v.lower() == "true",
+            "int": int,
+            "float": float,
+        }.get(kind)
         try:
             return read(node.value) if read else node.value
         except ValueError:
@@ -328,7 +349,15 @@ KEYS = {
     "tags": ("tags", "tag"),
     "status": ("status",),
     "created": ("created", "created_at", "created-at", "date_created", "date"),
-    "updated": ("updated", "updated_at", "updated-at", "modified", "last_modified", "lastmod", "date_modified"),
+    "updated": (
+        "updated",
+        "updated_at",
+        "updated-at",
+        "modified",
+        "last_modified",
+        "lastmod",
+        "date_modified",
+    ),
 }
 
 
@@ -384,7 +413,9 @@ def _named(
     by_lower = {key.lower(): key for key in reversed(values)}
     keys = {}
     for name, spellings in KEYS.items():
-        present = [by_lower[s] for s in spellings if s in by_lower and values[by_lower[s]] is not None]
+        present = [
+            by_lower[s] for s in spellings if s in by_lower and values[by_lower[s]] is not None
+        ]
         if present:
             keys[name] = present[0]
     named = {name: written.get(key, values[key]) for name, key in keys.items()}

@@ -20,7 +20,11 @@ from workbench.sources.base import SourceError
 # is the narrowest on any platform.
 csv.field_size_limit(2**31 - 1)
 
-ENCODINGS_BY_MARK = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+ENCODINGS_BY_MARK = (
+    (b"\xef\xbb\xbf", "utf-8"),
+    (b"\xff\xfe", "utf-16-le"),
+    (b"\xfe\xff", "utf-16-be"),
+)
 
 
 def existing(location: str | Path, what: str) -> Path:
@@ -50,7 +54,9 @@ def existing_file(location: str | Path, what: str) -> Path:
 def _regular(path: Path) -> Path:
     """The path unless reading it could wait without end. Raises SourceError."""
     if path.exists() and not path.is_file() and not path.is_dir():
-        raise SourceError("it is a pipe, socket or device", where=str(path), do="Name a regular file")
+        raise SourceError(
+            "it is a pipe, socket or device", where=str(path), do="Name a regular file"
+        )
     return path
 
 
@@ -107,8 +113,10 @@ def parse_json(data: bytes | str, where: str) -> Any:
     """A JSON value. Raises SourceError that names the place, also for NaN, for bytes that are not UTF-8 and for
     nesting too deep to read."""
     try:
-        return json.loads(data.decode("utf-8-sig") if isinstance(data, bytes) else data,
-                          parse_constant=_refuse_constant)  # fmt: skip
+        return json.loads(
+            data.decode("utf-8-sig") if isinstance(data, bytes) else data,
+            parse_constant=_refuse_constant,
+        )
     except (ValueError, RecursionError) as error:
         raise SourceError(f"not JSON: {error}", where=where, do="Mend or remove it") from None
 
@@ -134,8 +142,11 @@ def text_lines(path: Path) -> Iterator[str]:
         try:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
-            raise SourceError(f"not UTF-8: byte 0x{line[error.start]:02x}", where=f"{path}:{number}",
-                              do="Convert the file to UTF-8") from None  # fmt: skip
+            raise SourceError(
+                f"not UTF-8: byte 0x{line[error.start]:02x}",
+                where=f"{path}:{number}",
+                do="Convert the file to UTF-8",
+            ) from None
 
 
 def cell_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -144,7 +155,9 @@ def cell_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     In a tab-separated file a quotation mark is text; in any other it quotes. Raises SourceError.
     """
     quoting = csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
-    reader = csv.reader(text_lines(path), delimiter=delimiter, quoting=quoting, strict=quoting != csv.QUOTE_NONE)
+    reader = csv.reader(
+        text_lines(path), delimiter=delimiter, quoting=quoting, strict=quoting != csv.QUOTE_NONE
+    )
     first = 1
     while True:
         try:
@@ -152,13 +165,17 @@ def cell_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         except StopIteration:
             return
         except csv.Error as error:
-            raise SourceError(f"not a table: {error}", where=f"{path}:{first}", do="Mend the row") from None
+            raise SourceError(
+                f"not a table: {error}", where=f"{path}:{first}", do="Mend the row"
+            ) from None
         if any(cell.strip() for cell in cells):
             yield first, cells
         first = reader.line_num + 1
 
 
-def named_rows(path: Path, delimiter: str, names: Sequence[str] = ()) -> Iterator[tuple[int, dict[str, str]]]:
+def named_rows(
+    path: Path, delimiter: str, names: Sequence[str] = ()
+) -> Iterator[tuple[int, dict[str, str]]]:
     """(line number, column to cell) below a header line; with `names` the columns are those, and no line is a header.
     Raises SourceError for a column named twice and for a row with more or fewer cells than there are columns."""
     rows = cell_rows(path, delimiter)
@@ -172,8 +189,11 @@ def named_rows(path: Path, delimiter: str, names: Sequence[str] = ()) -> Iterato
         raise SourceError(f"columns named twice: {', '.join(twice)}", where=f"{path}:1")
     for number, cells in rows:
         if len(cells) != len(header):
-            raise SourceError(f"{len(cells)} cells where {'there are' if names else 'the header has'} {len(header)}", where=f"{path}:{number}",
-                              do="Quote cells that hold the delimiter or a line end")  # fmt: skip
+            raise SourceError(
+                f"{len(cells)} cells where {'there are' if names else 'the header has'} {len(header)}",
+                where=f"{path}:{number}",
+                do="Quote cells that hold the delimiter or a line end",
+            )
         yield number, dict(zip(header, cells, strict=True))
 
 
@@ -182,10 +202,15 @@ def suffix_of(path: Path) -> str:
     return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
 
 
-def missing_columns(missing: Sequence[str], found: Sequence[str], where: str, do: str) -> SourceError:
+def missing_columns(
+    missing: Sequence[str], found: Sequence[str], where: str, do: str
+) -> SourceError:
     """The error that lists the columns missed and those found."""
-    return SourceError(f"missing columns: {', '.join(missing)}; found: {', '.join(found) or 'none'}",
-                       where=where, do=do)  # fmt: skip
+    return SourceError(
+        f"missing columns: {', '.join(missing)}; found: {', '.join(found) or 'none'}",
+        where=where,
+        do=do,
+    )
 
 
 def printable_path(path: str) -> str:
@@ -194,6 +219,7 @@ def printable_path(path: str) -> str:
 
 
 # ---- A folder's files by relative path: hidden ones and links are left out unless asked for ----
+
 
 @dataclass(slots=True)
 class Walk:
@@ -206,7 +232,13 @@ class Walk:
     special: list[str] = field(default_factory=list)
 
 
-def walk(root: Path, suffixes: Collection[str] | None, *, hidden: bool = False, follow_links: bool = False) -> Walk:
+def walk(
+    root: Path,
+    suffixes: Collection[str] | None,
+    *,
+    hidden: bool = False,
+    follow_links: bool = False,
+) -> Walk:
     """The files below `root` with one of the suffixes (lower case, with the dot), or with any.
 
     A linked file is read and a linked folder entered only with `follow_links`, and every real one once, so that a loop
@@ -261,7 +293,14 @@ def walk(root: Path, suffixes: Collection[str] | None, *, hidden: bool = False, 
 
 # ---- The rows of a table file, whatever its format: streamed, each with a number that an er ----
 
-FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet", ".pq": "parquet"}
+FORMATS = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
 PARQUET_BATCH = 1_000
 
 
@@ -276,7 +315,9 @@ def numbered(path: Path) -> bool:
     return len(first) == 2 and first[0].strip().isdecimal()
 
 
-def table_rows(path: Path, table_format: str, names: Sequence[str] = ()) -> Iterator[tuple[int, dict[str, Any]]]:
+def table_rows(
+    path: Path, table_format: str, names: Sequence[str] = ()
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """(line number, or row number in Parquet, 1-based; column to value). `names` are the columns of a file without a
     header. Raises SourceError."""
     if table_format == "jsonl":
@@ -322,4 +363,6 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                     number += 1
                     yield number, row
         except (pa.ArrowException, OSError) as error:
-            raise SourceError(f"the Parquet file is damaged: {error}", where=f"{path}:{number + 1}") from None
+            raise SourceError(
+                f"the Parquet file is damaged: {error}", where=f"{path}:{number + 1}"
+            ) from None

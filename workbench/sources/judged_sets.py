@@ -40,11 +40,16 @@ from workbench.types import Chunk, Facets, content_hash
 
 # ---- A BEIR folder: `corpus.jsonl`, `queries.jsonl`, `qrels/<split>.tsv` ----
 
+
 @register("reader")
 def beir(
-    location: str | Path, *, split: str = "test", chunk_size: int | None = None, overlap: int = OVERLAP,
+    location: str | Path,
+    *,
+    split: str = "test",
+    chunk_size: int | None = None,
+    overlap: int = OVERLAP,
     documents: int | None = None,
-) -> Source:  # fmt: skip
+) -> Source:
     """A BEIR folder: corpus.jsonl, queries.jsonl, qrels/<split>.tsv.
 
     One chunk a document: title, blank line, text. With `chunk_size` a document is as many chunks as it takes; sizes are in characters. Files may end in `.gz`.
@@ -66,7 +71,12 @@ def beir(
     check_queries(queries, qrels, warnings)
     kept = None if documents is None else _sample(corpus, qrels, documents, warnings)
     chunks = partial(_chunks, corpus, qrels, chunk_size, overlap, warnings, kept)
-    settings = {"split": split, "chunk_size": chunk_size, "overlap": overlap, "documents": documents}
+    settings = {
+        "split": split,
+        "chunk_size": chunk_size,
+        "overlap": overlap,
+        "documents": documents,
+    }
     return Source("beir", str(location), settings, chunks, queries, qrels, warnings)
 
 
@@ -93,8 +103,11 @@ def _qrels(folder: Path, split: str, warnings: list[str]) -> tuple[Qrel, ...]:
         return read_qrels(path, warnings)
     splits = sorted(p.name.split(".")[0] for p in (folder / "qrels").glob("*.tsv*"))
     if splits:
-        raise SourceError(f"no judgements for the split {split!r}", where=str(folder / "qrels"),
-                          do=f"The splits here are {', '.join(splits)}")  # fmt: skip
+        raise SourceError(
+            f"no judgements for the split {split!r}",
+            where=str(folder / "qrels"),
+            do=f"The splits here are {', '.join(splits)}",
+        )
     warnings.append("there are no qrels: nothing is judged")
     return ()
 
@@ -104,8 +117,10 @@ def _sample(corpus: Path, qrels: tuple[Qrel, ...], documents: int, warnings: lis
     ids = {str(row["_id"]) for _, row in json_rows(corpus) if "_id" in row}
     judged = ids & {q.entity_id for q in qrels}
     if documents < max(1, len(judged)):
-        raise BadParameter(f"a sample of {documents} documents is smaller than the {len(judged)} judged ones",
-                           do=f"Ask for at least {max(1, len(judged))}")  # fmt: skip
+        raise BadParameter(
+            f"a sample of {documents} documents is smaller than the {len(judged)} judged ones",
+            do=f"Ask for at least {max(1, len(judged))}",
+        )
     others = sorted(ids - judged, key=content_hash)
     left = others[documents - len(judged) :]
     if left:
@@ -114,16 +129,22 @@ def _sample(corpus: Path, qrels: tuple[Qrel, ...], documents: int, warnings: lis
 
 
 def _chunks(
-    corpus: Path, qrels: tuple[Qrel, ...], chunk_size: int | None, overlap: int, warnings: list[str],
+    corpus: Path,
+    qrels: tuple[Qrel, ...],
+    chunk_size: int | None,
+    overlap: int,
+    warnings: list[str],
     kept: set[str] | None,
-) -> Iterator[Chunk]:  # fmt: skip
+) -> Iterator[Chunk]:
     documents = Documents(corpus, qrels)
     ids = count(1)
     for line, row in json_rows(corpus):
         where = f"{corpus}:{line}"
         missing = [name for name in ("_id", "text") if name not in row]
         if missing:
-            raise missing_columns(missing, list(row), where, "A corpus line has _id, text and title")
+            raise missing_columns(
+                missing, list(row), where, "A corpus line has _id, text and title"
+            )
         entity_id, title, text = str(row["_id"]), row.get("title") or "", row["text"] or ""
         for name, value in (("title", title), ("text", text)):
             if not isinstance(value, str):
@@ -131,15 +152,30 @@ def _chunks(
         documents.seen(entity_id, line, not (title + text).strip())
         if kept is not None and entity_id not in kept:
             continue
-        rest = {key: value for key, value in row.items() if key not in ("_id", "title", "text", "metadata")}
+        rest = {
+            key: value
+            for key, value in row.items()
+            if key not in ("_id", "title", "text", "metadata")
+        }
         extra = row.get("metadata") or {}
-        facets = facets_of({}, {**rest, **(extra if isinstance(extra, dict) else {"metadata": extra})}).facets
-        yield from document_chunks(ids, entity_id, title, text, source=entity_id, facets=facets,
-                                   chunk_size=chunk_size, overlap=overlap)  # fmt: skip
+        facets = facets_of(
+            {}, {**rest, **(extra if isinstance(extra, dict) else {"metadata": extra})}
+        ).facets
+        yield from document_chunks(
+            ids,
+            entity_id,
+            title,
+            text,
+            source=entity_id,
+            facets=facets,
+            chunk_size=chunk_size,
+            overlap=overlap,
+        )
     documents.into(warnings)
 
 
 # ---- Question collections in SQuAD's JSON: each paragraph a document, each question a query ----
+
 
 @register("reader")
 def squad(location: str | Path) -> Source:
@@ -171,26 +207,46 @@ def squad(location: str | Path) -> Source:
             for question in paragraph.get("qas") or ():
                 query_id = str(question.get("id") or "")
                 if not query_id or query_id in queries:
-                    raise SourceError(f"the question id {query_id!r} is empty or stands twice", where=where)
+                    raise SourceError(
+                        f"the question id {query_id!r} is empty or stands twice", where=where
+                    )
                 impossible = bool(question.get("is_impossible"))
                 attributes: dict[str, Any] = {"impossible": True} if impossible else {}
-                queries[query_id] = JudgedQuery(query_id, _text(question, "question", where), attributes)
+                queries[query_id] = JudgedQuery(
+                    query_id, _text(question, "question", where), attributes
+                )
                 if not impossible:
                     qrels.append(Qrel(query_id, document, 1))
     empty.into(warnings)
     check_queries(tuple(queries.values()), qrels, warnings)
-    return Source("squad", str(location), {}, partial(_chunks_squad, paragraphs), tuple(queries.values()), tuple(qrels),
-                  warnings, count=len(paragraphs))  # fmt: skip
+    return Source(
+        "squad",
+        str(location),
+        {},
+        partial(_chunks_squad, paragraphs),
+        tuple(queries.values()),
+        tuple(qrels),
+        warnings,
+        count=len(paragraphs),
+    )
 
 
 def is_squad(found: Any) -> bool:
     """Whether a JSON value has SQuAD's shape, told by its articles and their paragraphs."""
     articles = found.get("data") if isinstance(found, dict) else None
-    return isinstance(articles, list) and bool(articles) and all(
-        isinstance(article, dict) and isinstance(article.get("paragraphs"), list)
-        and all(isinstance(p, dict) and isinstance(p.get("context"), str) for p in article["paragraphs"])
-        for article in articles
-    )  # fmt: skip
+    return (
+        isinstance(articles, list)
+        and bool(articles)
+        and all(
+            isinstance(article, dict)
+            and isinstance(article.get("paragraphs"), list)
+            and all(
+                isinstance(p, dict) and isinstance(p.get("context"), str)
+                for p in article["paragraphs"]
+            )
+            for article in articles
+        )
+    )
 
 
 def _text(found: Any, key: str, where: str) -> str:
@@ -202,7 +258,9 @@ def _text(found: Any, key: str, where: str) -> str:
 
 def _chunks_squad(paragraphs: list[tuple[str, str, str]]) -> Iterator[Chunk]:
     for number, (document, title, text) in enumerate(paragraphs, 1):
-        for chunk in document_chunks([number], document, "", text, source=title, facets=Facets(project=title or None)):
+        for chunk in document_chunks(
+            [number], document, "", text, source=title, facets=Facets(project=title or None)
+        ):
             yield Chunk(number, document, 0, chunk.text, title, title, facets=chunk.facets)
 
 
@@ -235,7 +293,13 @@ def qmsum(location: str | Path, *, chunk_size: int | None = None, overlap: int =
         for number, query in enumerate(meeting.get(QUERIES) or ()):
             query_id = f"{name}/q{number}"
             queries.append(JudgedQuery(query_id, str(query.get("query") or ""), {"meeting": name}))
-            turns = sorted({turn for span in query.get(SPANS) or () for turn in _turns(span, f"{path}: {query_id}")})
+            turns = sorted(
+                {
+                    turn
+                    for span in query.get(SPANS) or ()
+                    for turn in _turns(span, f"{path}: {query_id}")
+                }
+            )
             known = [turn for turn in turns if turn < len(meeting[TRANSCRIPT])]
             if len(known) < len(turns):
                 outside.add(query_id)
@@ -247,17 +311,31 @@ def qmsum(location: str | Path, *, chunk_size: int | None = None, overlap: int =
     return Source("qmsum", str(location), settings, chunks, tuple(queries), tuple(qrels), warnings)
 
 
-def _chunks_qmsum(folder: Path, paths: list[Path], chunk_size: int | None, overlap: int) -> Iterator[Chunk]:
+def _chunks_qmsum(
+    folder: Path, paths: list[Path], chunk_size: int | None, overlap: int
+) -> Iterator[Chunk]:
     ids = count(1)
     for path in paths:
         name, meeting = _meeting(folder, path)
         for number, turn in enumerate(meeting[TRANSCRIPT]):
             speaker, content = str(turn.get("speaker") or ""), str(turn.get("content") or "")
             text = f"{speaker}: {content}" if speaker and content else content
-            facets = Facets(project=name, note_type="turn", path=path.relative_to(folder).as_posix(),
-                            metadata={"speaker": speaker} if speaker else {})  # fmt: skip
-            yield from document_chunks(ids, f"{name}/{number}", "", text, source=f"{name} turn {number}",
-                                       facets=facets, chunk_size=chunk_size, overlap=overlap)  # fmt: skip
+            facets = Facets(
+                project=name,
+                note_type="turn",
+                path=path.relative_to(folder).as_posix(),
+                metadata={"speaker": speaker} if speaker else {},
+            )
+            yield from document_chunks(
+                ids,
+                f"{name}/{number}",
+                "",
+                text,
+                source=f"{name} turn {number}",
+                facets=facets,
+                chunk_size=chunk_size,
+                overlap=overlap,
+            )
 
 
 def is_qmsum(found: Any) -> bool:
@@ -284,7 +362,13 @@ def _turns(span: Any, where: str) -> range:
 
 REPORTS, PAIRS = "*_bugs.csv", "*_bugs-combined.csv"
 ID, DUPLICATE = "Issue id", "Duplicate id"
-COLUMNS = {"id": ID, "title": "Summary", "text": "Description", "status": "Status", "note_type": "Resolution"}
+COLUMNS = {
+    "id": ID,
+    "title": "Summary",
+    "text": "Description",
+    "status": "Status",
+    "note_type": "Resolution",
+}
 
 
 @register("reader")
@@ -300,9 +384,14 @@ def gitbugs(location: str | Path, *, chunk_size: int | None = None) -> Source:
     folder = existing_folder(location, "the GitBugs folder")
     reports, pairs = _one(folder, REPORTS), _one(folder, PAIRS)
     made = table(columns=COLUMNS, chunk_size=chunk_size)(reports)
-    texts = {row[ID].strip(): titled(row["Summary"], row["Description"]) for _, row in named_rows(reports, ",")}
+    texts = {
+        row[ID].strip(): titled(row["Summary"], row["Description"])
+        for _, row in named_rows(reports, ",")
+    }
     pairs_found = _duplicates(pairs, texts, made.warnings)
-    queries = tuple(JudgedQuery(q, texts[q], {"self": q}) for q in dict.fromkeys(q for q, _ in pairs_found))
+    queries = tuple(
+        JudgedQuery(q, texts[q], {"self": q}) for q in dict.fromkeys(q for q, _ in pairs_found)
+    )
     qrels = tuple(Qrel(query, document, 1) for query, document in pairs_found)
     settings = {"chunk_size": chunk_size}
     return Source("gitbugs", str(location), settings, made.chunks, queries, qrels, made.warnings)
@@ -310,7 +399,10 @@ def gitbugs(location: str | Path, *, chunk_size: int | None = None) -> Source:
 
 def _duplicates(pairs: Path, known: dict[str, str], warnings: list[str]) -> list[tuple[str, str]]:
     """Distinct (query, document) pairs, in the order in which the rows name them."""
-    absent, itself = Tally("rows name a report that is not here"), Tally("rows name one report twice")
+    absent, itself = (
+        Tally("rows name a report that is not here"),
+        Tally("rows name one report twice"),
+    )
     found: dict[tuple[str, str], None] = {}
     for number, row in named_rows(pairs, ","):
         missing = [name for name in (ID, DUPLICATE) if name not in row]
@@ -357,7 +449,9 @@ def public(name: str) -> Path | None:
         except OSError:  # another process was first
             shutil.rmtree(partial)
     inner = [p for p in folder.iterdir() if p.is_dir()]
-    return inner[0] if len(inner) == 1 and not any(p.is_file() for p in folder.iterdir()) else folder
+    return (
+        inner[0] if len(inner) == 1 and not any(p.is_file() for p in folder.iterdir()) else folder
+    )
 
 
 def why_absent(name: str) -> str:

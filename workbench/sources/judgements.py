@@ -122,7 +122,9 @@ def filters_from(value: Any) -> dict[str, Any]:
 
 
 def _set(value: Any) -> Any:
-    return {k: v for k, v in value.items() if v is not None} if isinstance(value, Mapping) else value
+    return (
+        {k: v for k, v in value.items() if v is not None} if isinstance(value, Mapping) else value
+    )
 
 
 def _filters_from_text(text: str) -> Any:
@@ -179,7 +181,9 @@ def read_qrels(location: str | Path, warnings: list[str] | None = None) -> tuple
             negative.add(f"{pair[0]} {pair[1]} {grade}")
     if warnings is not None:
         if not graded:
-            warnings.append("the judgements are SMART's lists of query, document, 0, 0: each is read as grade 1")
+            warnings.append(
+                "the judgements are SMART's lists of query, document, 0, 0: each is read as grade 1"
+            )
         negative.into(warnings)
         twice.into(warnings)
     return tuple(Qrel(query, document, grade) for (query, document), (grade, _) in found.items())
@@ -316,8 +320,11 @@ class Documents:
         if earlier != (path, line):
             shown = repr(entity_id) + ("" if part is None else f", {part[0]} chunk {part[1]},")
             first = f"line {earlier[1]}" if earlier[0] == path else f"{earlier[0]}:{earlier[1]}"
-            raise SourceError(f"the id {shown} stands twice", where=f"{path}:{line} and {first}",
-                              do="Ids are unique; map chunk_index where a document has several rows")  # fmt: skip
+            raise SourceError(
+                f"the id {shown} stands twice",
+                where=f"{path}:{line} and {first}",
+                do="Ids are unique; map chunk_index where a document has several rows",
+            )
         if entity_id in self._awaited:
             self._came.add(entity_id)
         if empty:

@@ -32,7 +32,9 @@ from workbench.types import Chunk, Facets, content_hash
 # `[[target]]`, `[[target|shown]]`, and `![[target]]`, a note shown within another.
 WIKILINK = re.compile(r"\[\[([^\[\]\n]{1,1000})\]\]")
 # `[shown](target)`; the label is bounded so that a text of open brackets stays linear.
-INLINE = re.compile(r"(!?)\[(?:[^\[\]\\]|\\.|\[[^\[\]]{0,200}\]){0,500}\]\(\s*<?([^\s<>()]*(?:\([^\s<>()]*\)[^\s<>()]*)*)")
+INLINE = re.compile(
+    r"(!?)\[(?:[^\[\]\\]|\\.|\[[^\[\]]{0,200}\]){0,500}\]\(\s*<?([^\s<>()]*(?:\([^\s<>()]*\)[^\s<>()]*)*)"
+)
 REFERENCE = re.compile(r"^ {0,3}\[[^\[\]\n^]{1,200}\]:[ \t]*<?([^\s<>]+)", re.MULTILINE)
 INLINE_CODE = re.compile(r"(?<!`)(`{1,3})(?!`)[^`\n]+\1(?!`)")
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:|//")
@@ -101,7 +103,13 @@ def find_links(text: str, names: NoteNames, folder: str) -> Iterator[Link]:
         for found in pattern.finditer(text):
             written = unquote(found[found.re.groups])
             image = found.re is INLINE and found[1]
-            if image or not written or "[" in written or written.startswith("#") or SCHEME.match(written):
+            if (
+                image
+                or not written
+                or "[" in written
+                or written.startswith("#")
+                or SCHEME.match(written)
+            ):
                 continue
             links.append(Link(found.start(), "link", _relative(written, names, folder)))
     return iter(sorted((x for x in links if x), key=lambda link: (link.at, link.kind, link.target)))
@@ -127,11 +135,14 @@ def _relative(written: str, names: NoteNames, folder: str) -> str:
 
 MARKER = r"(?:[-*+]|\d{1,9}[.)])[ \t]+"
 # A box (`[ ]`, `[x]`, `[-]`) is a task, `[text](…)`, `[text]:` and `[^1]` are links and footnotes.
-OBSERVATION = re.compile(MARKER + r"\[(?!\s*[xX\-/>!?*]?\s*\])([^\[\]()^\n]{1,60})\](?![(\[:])[ \t]+(\S.*)", re.DOTALL)
+OBSERVATION = re.compile(
+    MARKER + r"\[(?!\s*[xX\-/>!?*]?\s*\])([^\[\]()^\n]{1,60})\](?![(\[:])[ \t]+(\S.*)", re.DOTALL
+)
 # A type of one to five words and nothing behind the target but a remark in parentheses: a sentence that happens
 # to hold a link is no relation.
 RELATION = re.compile(
-    MARKER + r"(\w[\w'-]*(?:[ \t]+[\w'-]+){0,4}):?[ \t]+\[\[([^\[\]\n]{1,1000})\]\][ \t]*(?:\(([^()\n]*)\))?\s*"
+    MARKER
+    + r"(\w[\w'-]*(?:[ \t]+[\w'-]+){0,4}):?[ \t]+\[\[([^\[\]\n]{1,1000})\]\][ \t]*(?:\(([^()\n]*)\))?\s*"
 )
 TAG = re.compile(r"(?<![\w#&/])#([^\W\d_][\w/-]*)")
 ID_CHARS = 12
@@ -151,7 +162,9 @@ class Statement:
     tags: tuple[str, ...] = ()
 
 
-def find_statements(text: str, units: Sequence[Unit], note_id: str, title: str) -> Iterator[Statement]:
+def find_statements(
+    text: str, units: Sequence[Unit], note_id: str, title: str
+) -> Iterator[Statement]:
     """The statements of a note's text without code, in order. One that stands twice has `~2`, … behind its id."""
     seen: dict[str, int] = {}
     for unit in units:
@@ -160,19 +173,33 @@ def find_statements(text: str, units: Sequence[Unit], note_id: str, title: str) 
         item = text[unit.start : unit.end].strip()
         if found := OBSERVATION.match(item):
             label, content = found[1].strip(), " ".join(found[2].split())
-            made = Statement("observation", f"{note_id}#observation/{content_hash(label, content)[:ID_CHARS]}", label,
-                             f"[{label}] {content}", unit.trail, tags=tuple(dict.fromkeys(TAG.findall(content))))  # fmt: skip
+            made = Statement(
+                "observation",
+                f"{note_id}#observation/{content_hash(label, content)[:ID_CHARS]}",
+                label,
+                f"[{label}] {content}",
+                unit.trail,
+                tags=tuple(dict.fromkeys(TAG.findall(content))),
+            )
         elif found := RELATION.fullmatch(item):
             label, target = " ".join(found[1].split()), found[2].strip()
             shown = target.split("|", 1)[0].split("#", 1)[0].strip() or target
             remark = f" ({found[3].strip()})" if found[3] and found[3].strip() else ""
-            made = Statement("relation", f"{note_id}#relation/{content_hash(label, target)[:ID_CHARS]}", label,
-                             f"{title} {label} {shown}{remark}", unit.trail, target)  # fmt: skip
+            made = Statement(
+                "relation",
+                f"{note_id}#relation/{content_hash(label, target)[:ID_CHARS]}",
+                label,
+                f"{title} {label} {shown}{remark}",
+                unit.trail,
+                target,
+            )
         else:
             continue
         seen[made.id] = seen.get(made.id, 0) + 1
         again = f"~{seen[made.id]}" if seen[made.id] > 1 else ""
-        yield Statement(made.kind, made.id + again, made.label, made.text, made.trail, made.target, made.tags)
+        yield Statement(
+            made.kind, made.id + again, made.label, made.text, made.trail, made.target, made.tags
+        )
 
 
 # ---- A folder of Markdown notes: front matter as facets, chunks by structure, links, observ ----
@@ -228,20 +255,42 @@ def markdown(
     check_sizes(chunk_size, overlap)
     path = existing(location, "the folder of notes")
     root = path if path.is_dir() else path.parent
-    found = walk(root, SUFFIXES, hidden=hidden, follow_links=follow_links) if path.is_dir() else Walk([path.name])
+    found = (
+        walk(root, SUFFIXES, hidden=hidden, follow_links=follow_links)
+        if path.is_dir()
+        else Walk([path.name])
+    )
     if not found.files:
-        raise SourceError(f"no notes ({', '.join(SUFFIXES)}) here", where=str(path),
-                          do="hidden=True reads hidden ones" if found.hidden else "Name a folder that holds some")  # fmt: skip
-    settings = {"chunk_size": chunk_size, "overlap": overlap, "strict": strict, "observations": observations,
-                "relations": relations, "hidden": hidden, "follow_links": follow_links}  # fmt: skip
+        raise SourceError(
+            f"no notes ({', '.join(SUFFIXES)}) here",
+            where=str(path),
+            do="hidden=True reads hidden ones" if found.hidden else "Name a folder that holds some",
+        )
+    settings = {
+        "chunk_size": chunk_size,
+        "overlap": overlap,
+        "strict": strict,
+        "observations": observations,
+        "relations": relations,
+        "hidden": hidden,
+        "follow_links": follow_links,
+    }
     warnings: list[str] = []
-    kinds = [kind for kind, wanted in (("observation", observations), ("relation", relations)) if wanted]
+    kinds = [
+        kind for kind, wanted in (("observation", observations), ("relation", relations)) if wanted
+    ]
     chunks = partial(_chunks, root, found, chunk_size, overlap, strict, kinds, warnings)
     return Source("markdown", str(location), settings, chunks, warnings=warnings)
 
 
 def _chunks(
-    root: Path, found: Walk, size: int, overlap: int, strict: bool, kinds: Sequence[str], warnings: list[str]
+    root: Path,
+    found: Walk,
+    size: int,
+    overlap: int,
+    strict: bool,
+    kinds: Sequence[str],
+    warnings: list[str],
 ) -> Iterator[Chunk]:
     odd = Tally("notes were read with something odd", NOTES_NAMED)
     unreadable = Tally("notes cannot be read", NOTES_NAMED)
@@ -255,14 +304,19 @@ def _chunks(
             data = (root / path).read_bytes()
         except OSError as error:
             if strict:
-                raise SourceError(f"cannot be read: {error.strerror}", where=str(root / path)) from None
+                raise SourceError(
+                    f"cannot be read: {error.strerror}", where=str(root / path)
+                ) from None
             unreadable.add(f"{printable_path(path)} ({error.strerror})")
             continue
         note = read_note(data, printable_path(path))
         if note.problems:
             if strict:
-                raise SourceError(note.problems[0], where=str(root / path),
-                                  do="Mend the note, or read it without strict")  # fmt: skip
+                raise SourceError(
+                    note.problems[0],
+                    where=str(root / path),
+                    do="Mend the note, or read it without strict",
+                )
             odd.add(f"{note.id} ({'; '.join(note.problems)})")
         if not note.text.strip():
             bare.add(note.id)
@@ -277,7 +331,10 @@ def _chunks(
                     yield _statement_chunk(next(ids), note, statement, names)
     for paths, what in (
         (found.hidden, "hidden files and folders were not read (hidden=True reads them)"),
-        (found.linked, "links were not followed (follow_links=True reads each file and folder once)"),
+        (
+            found.linked,
+            "links were not followed (follow_links=True reads each file and folder once)",
+        ),
         (found.special, "pipes, sockets and devices were not opened"),
     ):
         tally = Tally(what)
@@ -297,12 +354,23 @@ def read_note(data: bytes, path: str) -> Note:
     body = front.body
     units = markdown_units(body)
     heading = next((unit for unit in units if unit.kind == "heading"), None)
-    title = front.title or (heading.trail[-1] if heading else "") or posixpath.splitext(posixpath.basename(path))[0]
+    title = (
+        front.title
+        or (heading.trail[-1] if heading else "")
+        or posixpath.splitext(posixpath.basename(path))[0]
+    )
     title = " ".join(title.split())
-    if units and units[0] is heading and heading.trail[-1] == title and not body[: heading.start].strip():
+    if (
+        units
+        and units[0] is heading
+        and heading.trail[-1] == title
+        and not body[: heading.start].strip()
+    ):
         body = below_heading(body, heading).lstrip("\n")
         units = markdown_units(body)
-    problems = ([problem] if problem else []) + [f"line {line}: {what}" for line, what in front.problems]
+    problems = ([problem] if problem else []) + [
+        f"line {line}: {what}" for line, what in front.problems
+    ]
     return Note(path, title, front.facets, body, tuple(units), tuple(problems))
 
 
@@ -318,12 +386,24 @@ def _entity_chunks(note: Note, links: list[Link], size: int, overlap: int) -> It
         while link is not None and link.at + shift < piece.end:
             held.append((link.kind, link.target))
             link = next(waiting, None)
-        yield Chunk(0, note.id, index, piece.text, note.title[:TITLE_CHARS], _source(note, piece.trail), "entity",
-                    note.facets, tuple(dict.fromkeys(held)))  # fmt: skip
+        yield Chunk(
+            0,
+            note.id,
+            index,
+            piece.text,
+            note.title[:TITLE_CHARS],
+            _source(note, piece.trail),
+            "entity",
+            note.facets,
+            tuple(dict.fromkeys(held)),
+        )
 
 
 def _statement_chunk(number: int, note: Note, statement: Statement, names: NoteNames) -> Chunk:
-    own = {"note": note.id, "category" if statement.kind == "observation" else "relation_type": statement.label}
+    own = {
+        "note": note.id,
+        "category" if statement.kind == "observation" else "relation_type": statement.label,
+    }
     links: tuple[tuple[str, str], ...] = ()
     if statement.kind == "relation":
         links = ((statement.label, wikilink_target(statement.target, names, note.folder)),)
@@ -333,8 +413,17 @@ def _statement_chunk(number: int, note: Note, statement: Statement, names: NoteN
         tags=tuple(dict.fromkeys((*note.facets.tags, *statement.tags))),
         metadata={**note.facets.metadata, **own},
     )
-    return Chunk(number, statement.id, 0, statement.text, note.title[:TITLE_CHARS], _source(note, statement.trail),
-                 statement.kind, facets, links)  # fmt: skip
+    return Chunk(
+        number,
+        statement.id,
+        0,
+        statement.text,
+        note.title[:TITLE_CHARS],
+        _source(note, statement.trail),
+        statement.kind,
+        facets,
+        links,
+    )
 
 
 def _source(note: Note, trail: tuple[str, ...]) -> str:

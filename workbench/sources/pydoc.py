@@ -28,22 +28,91 @@ from workbench.types import Chunk, Facets
 
 # The default scope: much used modules, chosen so that all of them are about 3,000 chunks at 900 characters.
 CORE = (
-    "abc", "argparse", "ast", "asyncio", "base64", "bisect", "builtins", "collections", "concurrent",
-    "contextlib", "copy", "csv", "dataclasses", "datetime", "difflib", "enum", "fnmatch", "fractions",
-    "functools", "glob", "gzip", "hashlib", "heapq", "hmac", "html", "io", "itertools", "json", "logging",
-    "math", "operator", "os", "pathlib", "pickle", "pprint", "queue", "random", "re", "secrets", "shutil",
-    "sqlite3", "statistics", "string", "struct", "subprocess", "sys", "tempfile", "textwrap", "threading", "time",
-    "types", "typing", "urllib", "uuid", "warnings", "weakref", "zipfile", "zlib",
-)  # fmt: skip
+    "abc",
+    "argparse",
+    "ast",
+    "asyncio",
+    "base64",
+    "bisect",
+    "builtins",
+    "collections",
+    "concurrent",
+    "contextlib",
+    "copy",
+    "csv",
+    "dataclasses",
+    "datetime",
+    "difflib",
+    "enum",
+    "fnmatch",
+    "fractions",
+    "functools",
+    "glob",
+    "gzip",
+    "hashlib",
+    "heapq",
+    "hmac",
+    "html",
+    "io",
+    "itertools",
+    "json",
+    "logging",
+    "math",
+    "operator",
+    "os",
+    "pathlib",
+    "pickle",
+    "pprint",
+    "queue",
+    "random",
+    "re",
+    "secrets",
+    "shutil",
+    "sqlite3",
+    "statistics",
+    "string",
+    "struct",
+    "subprocess",
+    "sys",
+    "tempfile",
+    "textwrap",
+    "threading",
+    "time",
+    "types",
+    "typing",
+    "urllib",
+    "uuid",
+    "warnings",
+    "weakref",
+    "zipfile",
+    "zlib",
+)
 # What the core leaves out of them: asyncio's inner modules, and topics that repeat what others say.
 CORE_WITHOUT = {
-    "asyncio.base_events", "asyncio.base_futures", "asyncio.base_subprocess", "asyncio.base_tasks",
-    "asyncio.constants", "asyncio.format_helpers", "asyncio.log", "asyncio.mixins", "asyncio.proactor_events",
-    "asyncio.selector_events", "asyncio.sslproto", "asyncio.staggered", "asyncio.trsock", "asyncio.unix_events",
-    "asyncio.windows_events", "asyncio.windows_utils",
-    "topic.compound", "topic.debugger", "topic.specialnames", "topic.string-methods", "topic.types",
-    "topic.typesmapping", "topic.typesseq",
-}  # fmt: skip
+    "asyncio.base_events",
+    "asyncio.base_futures",
+    "asyncio.base_subprocess",
+    "asyncio.base_tasks",
+    "asyncio.constants",
+    "asyncio.format_helpers",
+    "asyncio.log",
+    "asyncio.mixins",
+    "asyncio.proactor_events",
+    "asyncio.selector_events",
+    "asyncio.sslproto",
+    "asyncio.staggered",
+    "asyncio.trsock",
+    "asyncio.unix_events",
+    "asyncio.windows_events",
+    "asyncio.windows_utils",
+    "topic.compound",
+    "topic.debugger",
+    "topic.specialnames",
+    "topic.string-methods",
+    "topic.types",
+    "topic.typesmapping",
+    "topic.typesseq",
+}
 
 # Modules whose source stands under another name: a Python twin of a C module, or the POSIX half of `os`.
 TWINS = {"datetime": "_pydatetime", "decimal": "_pydecimal", "io": "_pyio"}
@@ -51,12 +120,32 @@ EXTRA_SOURCES = {"os": (("os.path", "posixpath.py"),)}
 
 # C modules that do nothing when imported, by the public name under which their contents are known.
 IMPORTED = {
-    "_collections": "collections", "_contextvars": "contextvars", "_csv": "csv", "_signal": "signal",
-    "_socket": "socket", "_sqlite3": "sqlite3", "_struct": "struct", "_weakref": "weakref", "array": "array",
-    "atexit": "atexit", "binascii": "binascii", "builtins": "builtins", "cmath": "cmath", "errno": "errno",
-    "gc": "gc", "itertools": "itertools", "marshal": "marshal", "math": "math", "posix": "os", "nt": "os",
-    "select": "select", "sys": "sys", "time": "time", "unicodedata": "unicodedata", "zlib": "zlib",
-}  # fmt: skip
+    "_collections": "collections",
+    "_contextvars": "contextvars",
+    "_csv": "csv",
+    "_signal": "signal",
+    "_socket": "socket",
+    "_sqlite3": "sqlite3",
+    "_struct": "struct",
+    "_weakref": "weakref",
+    "array": "array",
+    "atexit": "atexit",
+    "binascii": "binascii",
+    "builtins": "builtins",
+    "cmath": "cmath",
+    "errno": "errno",
+    "gc": "gc",
+    "itertools": "itertools",
+    "marshal": "marshal",
+    "math": "math",
+    "posix": "os",
+    "nt": "os",
+    "select": "select",
+    "sys": "sys",
+    "time": "time",
+    "unicodedata": "unicodedata",
+    "zlib": "zlib",
+}
 
 # Folders of tests that some versions keep within a package.
 TEST_FOLDERS = {"test", "tests", "idle_test", "__pycache__"}
@@ -117,7 +206,9 @@ def exported(folder: Path, package: str, init: Path) -> list[tuple[Path, frozens
     return found
 
 
-def syntax_docs(file: Path, module: str, path: str, only: frozenset[str] | None = None) -> Iterator[Doc]:
+def syntax_docs(
+    file: Path, module: str, path: str, only: frozenset[str] | None = None
+) -> Iterator[Doc]:
     """The documented public module, classes, functions and methods of a file, in its order; or, of its
     definitions, `only` these.
 
@@ -144,7 +235,9 @@ def _members(scope: Scope, name: str, module: str, path: str) -> Iterator[Doc]:
         qualified = f"{name}.{node.name}"
         if isinstance(node, ast.ClassDef):
             if text := _text(node):
-                yield Doc(qualified, "class", qualified + _class_signature(node), text, module, path)
+                yield Doc(
+                    qualified, "class", qualified + _class_signature(node), text, module, path
+                )
             yield from _members(node, qualified, module, path)
         elif text := _text(node):
             kind: Kind = "method" if isinstance(scope, ast.ClassDef) else "function"
@@ -158,8 +251,17 @@ def _definitions(body: list[ast.stmt]) -> Iterator[Defined]:
         if isinstance(node, Defined):
             yield node
         elif isinstance(node, ast.If | ast.Try):
-            for part in (node.body, getattr(node, "handlers", []), node.orelse, getattr(node, "finalbody", [])):
-                inner = [s for h in part for s in h.body] if part and isinstance(part[0], ast.ExceptHandler) else part
+            for part in (
+                node.body,
+                getattr(node, "handlers", []),
+                node.orelse,
+                getattr(node, "finalbody", []),
+            ):
+                inner = (
+                    [s for h in part for s in h.body]
+                    if part and isinstance(part[0], ast.ExceptHandler)
+                    else part
+                )
                 yield from _definitions(inner)
 
 
@@ -168,7 +270,9 @@ def _text(node: Scope | Defined) -> str:
 
 
 def _class_signature(node: ast.ClassDef) -> str:
-    made = (d for name in ("__init__", "__new__") for d in _definitions(node.body) if d.name == name)
+    made = (
+        d for name in ("__init__", "__new__") for d in _definitions(node.body) if d.name == name
+    )
     init = next(made, None)
     return _parsed_signature(init, bound=True) if isinstance(init, ast.FunctionDef) else ""
 
@@ -181,10 +285,16 @@ def _parsed_signature(node: ast.FunctionDef | ast.AsyncFunctionDef, *, bound: bo
     if bound and "staticmethod" not in marks:
         first = args.posonlyargs or args.args
         args = ast.arguments(
-            posonlyargs=args.posonlyargs[1:], args=args.args if args.posonlyargs else args.args[1:],
-            vararg=args.vararg, kwonlyargs=args.kwonlyargs, kw_defaults=args.kw_defaults, kwarg=args.kwarg,
-            defaults=args.defaults[-(len(args.posonlyargs) + len(args.args) - 1) :] if first else args.defaults,
-        )  # fmt: skip
+            posonlyargs=args.posonlyargs[1:],
+            args=args.args if args.posonlyargs else args.args[1:],
+            vararg=args.vararg,
+            kwonlyargs=args.kwonlyargs,
+            kw_defaults=args.kw_defaults,
+            kwarg=args.kwarg,
+            defaults=args.defaults[-(len(args.posonlyargs) + len(args.args) - 1) :]
+            if first
+            else args.defaults,
+        )
     return short_signature(f"({ast.unparse(args)})")
 
 
@@ -200,6 +310,7 @@ def clean(text: str | None) -> str:
 
 
 # ---- Docstrings of modules written in C, from a list that is safe to import ----
+
 
 def object_docs(imported: str, public: str) -> Iterator[Doc]:
     """The documented public contents of a C module under its public name, by name; builtins go by their bare
@@ -223,8 +334,16 @@ def _class_docs(value: type, name: str, public: str) -> Iterator[Doc]:
     if text := clean(value.__doc__):
         yield Doc(name, "class", name + _signature(value), text, public, public)
     for member, inner in sorted(vars(value).items()):
-        documented = callable(inner) or inspect.isdatadescriptor(inner) or isinstance(inner, classmethod | staticmethod)
-        text = clean(getattr(inner, "__doc__", None)) if documented and not member.startswith("_") else ""
+        documented = (
+            callable(inner)
+            or inspect.isdatadescriptor(inner)
+            or isinstance(inner, classmethod | staticmethod)
+        )
+        text = (
+            clean(getattr(inner, "__doc__", None))
+            if documented and not member.startswith("_")
+            else ""
+        )
         if text:
             title = f"{name}.{member}" + _signature(getattr(value, member), bound=True)
             yield Doc(f"{name}.{member}", "method", title, text, public, public)
@@ -270,13 +389,27 @@ def pydoc(
     if scope not in SCOPES:
         raise BadParameter(f"unknown scope {scope!r}", do=f"Use {' or '.join(SCOPES)}")
     check_sizes(chunk_size, overlap)
-    roots = [(name, _package_folder(name)) for name in ((packages,) if isinstance(packages, str) else packages)]
+    roots = [
+        (name, _package_folder(name))
+        for name in ((packages,) if isinstance(packages, str) else packages)
+    ]
     versions = {name: _version(name) for name, _ in roots}
-    settings = {"scope": scope, "packages": versions, "chunk_size": chunk_size, "overlap": overlap,
-                "python": ".".join(map(str, sys.version_info[:3])), "platform": sys.platform}  # fmt: skip
+    settings = {
+        "scope": scope,
+        "packages": versions,
+        "chunk_size": chunk_size,
+        "overlap": overlap,
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "platform": sys.platform,
+    }
     warnings: list[str] = []
-    return Source("pydoc", location, settings, partial(_chunks, scope, roots, chunk_size, overlap, warnings),
-                  warnings=warnings)  # fmt: skip
+    return Source(
+        "pydoc",
+        location,
+        settings,
+        partial(_chunks, scope, roots, chunk_size, overlap, warnings),
+        warnings=warnings,
+    )
 
 
 def _chunks(
@@ -285,25 +418,49 @@ def _chunks(
     ids = count(1)
     seen: set[str] = set()
     for doc in _docs(scope, roots, warnings):
-        if doc.name in seen:  # a setter, an overload, a second branch: the first that is documented stands
+        if (
+            doc.name in seen
+        ):  # a setter, an overload, a second branch: the first that is documented stands
             continue
         if scope == "core" and CORE_WITHOUT & {doc.name, doc.module}:
             continue
         seen.add(doc.name)
-        facets = Facets(project=doc.module.partition(".")[0], note_type=doc.kind, path=doc.path, metadata={"module": doc.module})
-        yield from document_chunks(ids, doc.name, doc.title, doc.text, source=doc.path, facets=facets,
-                                   chunk_size=size, overlap=overlap)  # fmt: skip
+        facets = Facets(
+            project=doc.module.partition(".")[0],
+            note_type=doc.kind,
+            path=doc.path,
+            metadata={"module": doc.module},
+        )
+        yield from document_chunks(
+            ids,
+            doc.name,
+            doc.title,
+            doc.text,
+            source=doc.path,
+            facets=facets,
+            chunk_size=size,
+            overlap=overlap,
+        )
 
 
 def _docs(scope: str, roots: Sequence[tuple[str, Path]], warnings: list[str]) -> Iterator[Doc]:
-    unparsed, absent = Tally("files cannot be parsed by this Python"), Tally("modules are not in this Python")
+    unparsed, absent = (
+        Tally("files cannot be parsed by this Python"),
+        Tally("modules are not in this Python"),
+    )
     library = Path(sysconfig.get_paths()["stdlib"])
-    modules = CORE if scope == "core" else sorted(n for n in sys.stdlib_module_names if not n.startswith("_"))
+    modules = (
+        CORE
+        if scope == "core"
+        else sorted(n for n in sys.stdlib_module_names if not n.startswith("_"))
+    )
     for name in modules:
         yield from _parsed(library, TWINS.get(name, name), name, unparsed)
         for public, file in EXTRA_SOURCES.get(name, ()):
             yield from _parsed(library, Path(file).stem, public, unparsed)
-        for imported in (i for i, public in IMPORTED.items() if public == name and i in sys.stdlib_module_names):
+        for imported in (
+            i for i, public in IMPORTED.items() if public == name and i in sys.stdlib_module_names
+        ):
             try:
                 yield from object_docs(imported, name)
             except ImportError:
@@ -323,7 +480,9 @@ def _parsed(folder: Path, name: str, public: str, unparsed: Tally) -> Iterator[D
         path = file.relative_to(folder).as_posix()
         try:
             yield from syntax_docs(file, module, path)
-            for inner, names in exported(folder, dotted, file) if file.name == "__init__.py" else ():
+            for inner, names in (
+                exported(folder, dotted, file) if file.name == "__init__.py" else ()
+            ):
                 yield from syntax_docs(inner, module, inner.relative_to(folder).as_posix(), names)
         except (SyntaxError, ValueError, RecursionError) as error:
             unparsed.add(f"{path} ({error})")
@@ -336,7 +495,9 @@ def _topics() -> Iterator[Doc]:
     for name, text in sorted(topics.items()):
         text = clean(text)
         lines = [line for line in text.split("\n", 3) if line.strip()]
-        underlined = len(lines) > 1 and len(set(lines[1].strip())) == 1 and not lines[1].strip().isalnum()
+        underlined = (
+            len(lines) > 1 and len(set(lines[1].strip())) == 1 and not lines[1].strip().isalnum()
+        )
         title = lines[0].strip() if underlined else name
         body = text.split("\n", 2)[-1].strip() if underlined else text
         yield Doc(f"topic.{name}", "topic", title, body, TOPICS, "pydoc_data/topics.py")
@@ -346,7 +507,9 @@ def _package_folder(name: str) -> Path:
     """The folder that holds an installed top-level package or module. Raises SourceError."""
     spec = find_spec(name) if name.isidentifier() else None
     if spec is None:
-        raise SourceError(f"no package {name!r} is installed", do="Name an installed top-level package")
+        raise SourceError(
+            f"no package {name!r} is installed", do="Name an installed top-level package"
+        )
     places = list(spec.submodule_search_locations or ())
     folder = Path(places[0]).parent if places else Path(spec.origin or "").parent
     if not module_files(folder, name):

@@ -26,12 +26,19 @@ TIMEOUT_SECONDS = 30
 PAGE = 1_000
 # The payload as the workbench writes it; `terms` is derived from the text and is made anew.
 DEFAULTS = {
-    "text": "content", "title": "title", "source": "source", "entity_id": "entity_id", "chunk_index": "chunk_index",
-    "source_type": "source_type", **{role: role for role in FACET_ROLES},
-}  # fmt: skip
+    "text": "content",
+    "title": "title",
+    "source": "source",
+    "entity_id": "entity_id",
+    "chunk_index": "chunk_index",
+    "source_type": "source_type",
+    **{role: role for role in FACET_ROLES},
+}
 # What the stores add to a payload of our own: it is made again at the next load.
 DERIVED = frozenset({"terms", "created_at", "updated_at"})
-COLLECTION_IN_URL = re.compile(r"^(?P<server>https?://.+?)/collections/(?P<name>[^/?#]+)/?(?P<query>\?.*)?$")
+COLLECTION_IN_URL = re.compile(
+    r"^(?P<server>https?://.+?)/collections/(?P<name>[^/?#]+)/?(?P<query>\?.*)?$"
+)
 
 
 @register("reader")
@@ -72,8 +79,15 @@ def qdrant(
         raise missing_columns([mapped["text"]], found, read.where, "Map it: --map text=FIELD")
     warnings: list[str] = []
     settings = {"columns": mapped, "vectors": vectors, "vector_name": vector_name}
-    return Source("qdrant", read.where, settings, partial(_chunks, read, count, warnings), warnings=warnings,
-                  vectors=partial(_vectors, read) if vectors else None, count=count)  # fmt: skip
+    return Source(
+        "qdrant",
+        read.where,
+        settings,
+        partial(_chunks, read, count, warnings),
+        warnings=warnings,
+        vectors=partial(_vectors, read) if vectors else None,
+        count=count,
+    )
 
 
 def is_address(spec: str) -> bool:
@@ -101,22 +115,45 @@ class _Collection:
     @contextmanager
     def calls(self) -> Iterator[None]:
         """Turn what the client raises into SourceError."""
-        from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
+        from qdrant_client.http.exceptions import (
+            ApiException,
+            ResponseHandlingException,
+            UnexpectedResponse,
+        )
 
         try:
             yield
         except ResponseHandlingException as error:
-            raise SourceError(f"Qdrant does not answer: {error.source}", where=self.where,
-                              do="Check the URL and start the server") from error  # fmt: skip
+            raise SourceError(
+                f"Qdrant does not answer: {error.source}",
+                where=self.where,
+                do="Check the URL and start the server",
+            ) from error
         except UnexpectedResponse as error:
             said = f"{error.status_code} {error.reason_phrase}"
-            do = f"Set {API_KEY_VARIABLE}" if error.status_code in (401, 403) else "Check the collection's name"
+            do = (
+                f"Set {API_KEY_VARIABLE}"
+                if error.status_code in (401, 403)
+                else "Check the collection's name"
+            )
             raise SourceError(f"Qdrant refuses: {said}", where=self.where, do=do) from error
         except NoAnswer as error:
-            raise SourceError(error.what, where=self.where, do="Look at the server, or try again") from error
-        except (ApiException, ValueError, AssertionError, AttributeError, IndexError, KeyError, TypeError) as error:
+            raise SourceError(
+                error.what, where=self.where, do="Look at the server, or try again"
+            ) from error
+        except (
+            ApiException,
+            ValueError,
+            AssertionError,
+            AttributeError,
+            IndexError,
+            KeyError,
+            TypeError,
+        ) as error:
             what = "the server's answer is not one of Qdrant"
-            raise SourceError(what, where=self.where, do="Check that the URL is a Qdrant server's") from error
+            raise SourceError(
+                what, where=self.where, do="Check that the URL is a Qdrant server's"
+            ) from error
 
     def pages(self, **wanted: Any) -> Iterator[list[Any]]:
         """Every point in point-id order, a page at a time, by scrolling alone. Raises SourceError."""
@@ -143,9 +180,12 @@ def _address(location: str, collection: str) -> tuple[str, str]:
         return _checked(found["server"] + (found["query"] or "")), unquote(found["name"])
     if not collection or not is_address(location) or found:
         shown = shown_url(location)
-        what = f"it names another collection than {collection!r}" if collection else "the address names no collection"
-        raise SourceError(what, where=shown,
-                          do="Name it as http://host:6333/collections/NAME")  # fmt: skip
+        what = (
+            f"it names another collection than {collection!r}"
+            if collection
+            else "the address names no collection"
+        )
+        raise SourceError(what, where=shown, do="Name it as http://host:6333/collections/NAME")
     return _checked(location.rstrip("/")), collection
 
 
@@ -183,13 +223,19 @@ def _chunks(read: _Collection, count: int, warnings: list[str]) -> Iterator[Chun
             total += 1
             yield _chunk(point, read.mapped, next_index, empty, odd)
     if total != count:
-        warnings.append(f"the collection changed while it was read: {count:,} points at first, {total:,} were read")
+        warnings.append(
+            f"the collection changed while it was read: {count:,} points at first, {total:,} were read"
+        )
     empty.into(warnings)
     odd.into(warnings)
 
 
 def _chunk(
-    point: Any, mapped: Mapping[str, str], next_index: dict[tuple[str, str], int], empty: Tally, odd: Tally
+    point: Any,
+    mapped: Mapping[str, str],
+    next_index: dict[tuple[str, str], int],
+    empty: Tally,
+    odd: Tally,
 ) -> Chunk:
     payload, number = point.payload or {}, _point_id(point.id)
     values = {role: _pull(payload, path) for role, path in mapped.items()}
@@ -197,7 +243,9 @@ def _chunk(
     if not text.strip():
         empty.add(number)
     entity_id = text_value(values.get("entity_id") or values.get("id")) or str(number)
-    source_type = values["source_type"] if values["source_type"] in SOURCE_TYPES else SOURCE_TYPES[0]
+    source_type = (
+        values["source_type"] if values["source_type"] in SOURCE_TYPES else SOURCE_TYPES[0]
+    )
     key = (source_type, entity_id)
     index = values["chunk_index"]
     if isinstance(index, bool) or not isinstance(index, int) or index < 0:
@@ -207,8 +255,7 @@ def _chunk(
     for _, problem in reading.problems:
         odd.add(f"{number} ({problem})")
     title, source = (text_value(values[role]) or "" for role in ("title", "source"))
-    return Chunk(number, entity_id, index, text, title, source, source_type,
-                 reading.facets)  # fmt: skip
+    return Chunk(number, entity_id, index, text, title, source, source_type, reading.facets)
 
 
 def _rest(payload: Mapping[str, Any], mapped: Mapping[str, str]) -> dict[str, Any]:
@@ -226,10 +273,22 @@ def _check_vectors(found: Any, name: str, where: str) -> None:
     several = isinstance(found, Mapping)
     params = found.get(name) if several else (found if not name else None)
     if params is None:
-        known = ", ".join(sorted(found)) if several and found else "one without a name" if found else "none"
-        raise SourceError(f"there is no vector {name!r}", where=where, do=f"The vectors are: {known}")
+        known = (
+            ", ".join(sorted(found))
+            if several and found
+            else "one without a name"
+            if found
+            else "none"
+        )
+        raise SourceError(
+            f"there is no vector {name!r}", where=where, do=f"The vectors are: {known}"
+        )
     if params.multivector_config is not None or params.distance.value != "Cosine":
-        kind = "several vectors a point" if params.multivector_config else f"the distance {params.distance.value}"
+        kind = (
+            "several vectors a point"
+            if params.multivector_config
+            else f"the distance {params.distance.value}"
+        )
         raise SourceError(f"the collection has {kind}, not one vector with Cosine", where=where)
 
 
@@ -256,6 +315,8 @@ def _vectors(read: _Collection, embed: Embed) -> Iterator[np.ndarray]:
         lengths = np.linalg.norm(batch, axis=1)
         bad = ~np.isfinite(lengths) | (lengths == 0)
         if bad.any():
-            raise SourceError(f"the vector of point {rows[int(np.argmax(bad))][0]} is zero or not finite",
-                              where=read.where)  # fmt: skip
+            raise SourceError(
+                f"the vector of point {rows[int(np.argmax(bad))][0]} is zero or not finite",
+                where=read.where,
+            )
         yield batch / lengths[:, None]

@@ -35,7 +35,11 @@ def open_source(spec: str | Path, *, kind: str = "", **options: Any) -> Source:
     name = kind or detect(spec)
     entry = lookup("reader", name)
     if "columns" in options and "columns" not in entry.parameters:
-        raise BadParameter(f"{name} has no columns to map", where=str(spec), do="Leave out --map; it is for tables and Qdrant's payloads")
+        raise BadParameter(
+            f"{name} has no columns to map",
+            where=str(spec),
+            do="Leave out --map; it is for tables and Qdrant's payloads",
+        )
     return make("reader", name, typed(entry, options))(str(spec))
 
 
@@ -49,7 +53,9 @@ def detect(spec: str | Path) -> str:
         return "ir_datasets"
     path = Path(spec).expanduser()
     if not path.exists():
-        raise SourceError("there is nothing to read", where=str(path), do=f"Check the path. {kinds()}")
+        raise SourceError(
+            "there is nothing to read", where=str(path), do=f"Check the path. {kinds()}"
+        )
     found = _folder_kind(path) if path.is_dir() else _file_kind(path)
     if found is None:
         raise SourceError("no known kind of source", where=str(path), do=kinds())
@@ -58,7 +64,9 @@ def detect(spec: str | Path) -> str:
 
 def kinds() -> str:
     """One line that lists every kind."""
-    listed = "; ".join(f"{name} ({entry.law.rstrip('.')})" for name, entry in sorted(entries("reader").items()))
+    listed = "; ".join(
+        f"{name} ({entry.law.rstrip('.')})" for name, entry in sorted(entries("reader").items())
+    )
     return f"The kinds are: {listed}"
 
 
@@ -73,13 +81,19 @@ def _folder_kind(path: Path) -> str | None:
     notes, tables = (len(walk(path, suffixes).files) for suffixes in (SUFFIXES, FORMATS))
     trec = sgml_files(path)
     if trec and (notes or tables):
-        raise SourceError(f"{len(trec)} TREC files, {notes} notes and {tables} tables: it is not clear what to read",
-                          where=str(path), do="Name the file of documents, or give --kind trec or markdown")  # fmt: skip
+        raise SourceError(
+            f"{len(trec)} TREC files, {notes} notes and {tables} tables: it is not clear what to read",
+            where=str(path),
+            do="Name the file of documents, or give --kind trec or markdown",
+        )
     if trec:
         return "trec"
     if notes and tables > notes:
-        raise SourceError(f"{notes} notes and {tables} tables: it is not clear what to read", where=str(path),
-                          do="Name one table, or kind=markdown")  # fmt: skip
+        raise SourceError(
+            f"{notes} notes and {tables} tables: it is not clear what to read",
+            where=str(path),
+            do="Name one table, or kind=markdown",
+        )
     if notes:
         return "markdown"
     if not any(path.iterdir()):
@@ -96,7 +110,11 @@ def _file_kind(path: Path) -> str | None:
         return "table"
     tag = first_tag(path)
     if tag == "top":
-        raise SourceError("these are topics, not documents", where=str(path), do="Load the documents with -p queries=THIS FILE")
+        raise SourceError(
+            "these are topics, not documents",
+            where=str(path),
+            do="Load the documents with -p queries=THIS FILE",
+        )
     if tag or is_smart(path):
         return "trec" if tag else "smart"
     if path.suffix.lower() == ".toml":
@@ -116,7 +134,9 @@ def typed(entry: Entry, options: Mapping[str, Any]) -> dict[str, Any]:
     declared. Raises BadParameter."""
     hints = get_type_hints(entry.function)
     return {
-        name: _value(f"{entry.name}: {name}", hints[name], value) if name in entry.parameters else value
+        name: _value(f"{entry.name}: {name}", hints[name], value)
+        if name in entry.parameters
+        else value
         for name, value in options.items()
     }
 
@@ -139,7 +159,10 @@ def _fit(hint: Any, value: Any) -> tuple[bool, Any]:
         return value in get_args(hint), value
     if origin is bool:
         lowered = value.lower() if isinstance(value, str) else value
-        return isinstance(value, bool) or lowered in (*TRUE, *FALSE), value is True or lowered in TRUE
+        return isinstance(value, bool) or lowered in (
+            *TRUE,
+            *FALSE,
+        ), value is True or lowered in TRUE
     if origin is int:
         if isinstance(value, str) and value.strip().lstrip("-").isdecimal():
             return True, int(value)

@@ -11,7 +11,14 @@ from typing import Any
 
 from workbench.errors import BadParameter
 from workbench.registry import register
-from workbench.sources.base import Qrel, Source, SourceError, Tally, check_chunk_size, document_chunks
+from workbench.sources.base import (
+    Qrel,
+    Source,
+    SourceError,
+    Tally,
+    check_chunk_size,
+    document_chunks,
+)
 from workbench.sources.chunking import OVERLAP
 from workbench.sources.facets import facets_of
 from workbench.sources.files import (
@@ -28,8 +35,22 @@ from workbench.types import SOURCE_TYPES, Chunk
 # ---- Which column, or payload key, holds what: one mapping for tables and running collectio ----
 
 # What a column can be read as. Every other column goes to the metadata under its own name.
-ROLES = ("id", "text", "title", "source", "entity_id", "chunk_index", "source_type",
-         "project", "note_type", "tags", "status", "created", "updated", "path")  # fmt: skip
+ROLES = (
+    "id",
+    "text",
+    "title",
+    "source",
+    "entity_id",
+    "chunk_index",
+    "source_type",
+    "project",
+    "note_type",
+    "tags",
+    "status",
+    "created",
+    "updated",
+    "path",
+)
 FACET_ROLES = ("project", "note_type", "tags", "status", "created", "updated", "path")
 ROW_NUMBER = "#row"
 
@@ -46,22 +67,32 @@ def parse_columns(columns: Columns) -> dict[str, str]:
     for pair in pairs:
         role, column = pair.partition("=")[::2] if isinstance(pair, str) else pair
         if not column or role.strip() in mapped:
-            raise BadParameter(f"{pair!r} is no column mapping", do="Write role=column, each role once")
+            raise BadParameter(
+                f"{pair!r} is no column mapping", do="Write role=column, each role once"
+            )
         mapped[role.strip()] = column.strip()
     unknown = [role for role in mapped if role not in ROLES]
     if unknown:
-        raise BadParameter(f"unknown roles: {', '.join(unknown)}", do=f"The roles are {', '.join(ROLES)}")
+        raise BadParameter(
+            f"unknown roles: {', '.join(unknown)}", do=f"The roles are {', '.join(ROLES)}"
+        )
     return mapped
 
 
-def resolve(columns: Mapping[str, str], defaults: Mapping[str, str], found: Sequence[str]) -> dict[str, str]:
+def resolve(
+    columns: Mapping[str, str], defaults: Mapping[str, str], found: Sequence[str]
+) -> dict[str, str]:
     """Role to column: what was mapped, else the default where it is found and not mapped to something else."""
     taken = set(columns.values())
-    resolved = {r: c for r, c in defaults.items() if c in found and c not in taken and r not in columns}
+    resolved = {
+        r: c for r, c in defaults.items() if c in found and c not in taken and r not in columns
+    }
     return {**resolved, **columns}
 
 
-def split_row(row: Mapping[str, Any], roles: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+def split_row(
+    row: Mapping[str, Any], roles: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """(values by role, the rest by column)."""
     by_role = {role: row.get(column) for role, column in roles.items()}
     used = set(roles.values())
@@ -114,24 +145,50 @@ def table(
     path = existing_file(location, "the table")
     found_format = table_format or format_of(path)
     if found_format not in ("jsonl", "csv", "tsv", "parquet"):
-        raise SourceError("the name does not tell the table's format", where=str(path),
-                          do="Give -p table_format=jsonl, csv, tsv or parquet")  # fmt: skip
+        raise SourceError(
+            "the name does not tell the table's format",
+            where=str(path),
+            do="Give -p table_format=jsonl, csv, tsv or parquet",
+        )
     mapped = parse_columns(columns)
     if header is not None and found_format not in ("csv", "tsv"):
-        raise SourceError(f"a {found_format} file has no header to leave out", where=str(path), do="Leave out header")
+        raise SourceError(
+            f"a {found_format} file has no header to leave out",
+            where=str(path),
+            do="Leave out header",
+        )
     bare = found_format == "tsv" and not mapped and numbered(path) if header is None else not header
     names = HEADERLESS if bare else ()
     roles = _roles(mapped, names or table_columns(path, found_format), path)
     if chunk_size is not None and "chunk_index" in roles:
-        raise SourceError("rows that are chunks already cannot be cut again", where=str(path), do="Leave out chunk_size")
+        raise SourceError(
+            "rows that are chunks already cannot be cut again",
+            where=str(path),
+            do="Leave out chunk_size",
+        )
     warnings: list[str] = []
     asked = read_queries(existing_file(queries, "the queries file")) if queries else ()
     judged = read_qrels(existing_file(qrels, "the qrels file"), warnings) if qrels else ()
     check_queries(asked, judged, warnings)
     plan = _Plan(path, found_format, roles, chunk_size, overlap, names)
-    settings = {"columns": dict(roles), "table_format": found_format, "chunk_size": chunk_size, "overlap": overlap,
-                "queries": str(queries or ""), "qrels": str(qrels or ""), "header": False if names else None}  # fmt: skip
-    return Source("table", str(location), settings, partial(_chunks, plan, judged, warnings), asked, judged, warnings)
+    settings = {
+        "columns": dict(roles),
+        "table_format": found_format,
+        "chunk_size": chunk_size,
+        "overlap": overlap,
+        "queries": str(queries or ""),
+        "qrels": str(qrels or ""),
+        "header": False if names else None,
+    }
+    return Source(
+        "table",
+        str(location),
+        settings,
+        partial(_chunks, plan, judged, warnings),
+        asked,
+        judged,
+        warnings,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +211,12 @@ def _roles(columns: dict[str, str], found: Sequence[str], path: Path) -> dict[st
     if "id" not in roles and "entity_id" not in roles:
         missing.insert(0, "id")
     if missing:
-        raise missing_columns(missing, found, str(path),
-                              f"Map them: {' '.join(f'--map {role}=COLUMN' for role in missing)}")  # fmt: skip
+        raise missing_columns(
+            missing,
+            found,
+            str(path),
+            f"Map them: {' '.join(f'--map {role}=COLUMN' for role in missing)}",
+        )
     return roles
 
 
@@ -179,37 +240,58 @@ def _chunks(plan: _Plan, qrels: Sequence[Qrel], warnings: list[str]) -> Iterator
         except SourceError as error:
             raise SourceError(error.what, where=where) from None
         for facet, problem in reading.problems:
-            if not (facet == "tags" and isinstance(values.get("tags"), str)):  # a cell holds no list
+            if not (
+                facet == "tags" and isinstance(values.get("tags"), str)
+            ):  # a cell holds no list
                 odd.add(f"line {line} ({problem})")
         source = text_value(values.get("source")) or entity_id
         source_type = _source_type(values, where)
         if "chunk_index" in plan.roles:
             index = _index(values["chunk_index"], where)
             documents.seen(entity_id, line, not text.strip(), (source_type, index))
-            yield Chunk(next(ids), entity_id, index, text, title, source, source_type,
-                        reading.facets)  # fmt: skip
+            yield Chunk(
+                next(ids), entity_id, index, text, title, source, source_type, reading.facets
+            )
             continue
         part = (source_type, 0) if "source_type" in plan.roles else None
         documents.seen(entity_id, line, not (title + text).strip(), part)
-        for chunk in document_chunks(ids, entity_id, title, text, source=source, facets=reading.facets,
-                                     chunk_size=plan.chunk_size, overlap=plan.overlap):  # fmt: skip
-            yield chunk if source_type == chunk.source_type else replace(chunk, source_type=source_type)
+        for chunk in document_chunks(
+            ids,
+            entity_id,
+            title,
+            text,
+            source=source,
+            facets=reading.facets,
+            chunk_size=plan.chunk_size,
+            overlap=plan.overlap,
+        ):
+            yield (
+                chunk
+                if source_type == chunk.source_type
+                else replace(chunk, source_type=source_type)
+            )
     odd.into(warnings)
     documents.into(warnings)
 
 
 def _entity_id(values: Mapping[str, Any], where: str) -> str:
     value = values["entity_id"] if "entity_id" in values else values["id"]
-    text = str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    text = (
+        str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    )
     if not text:
-        raise SourceError(f"{value!r} is no id", where=where, do="An id is a text or a whole number")
+        raise SourceError(
+            f"{value!r} is no id", where=where, do="An id is a text or a whole number"
+        )
     return text
 
 
 def _source_type(values: Mapping[str, Any], where: str) -> str:
     value = values.get("source_type") or SOURCE_TYPES[0]
     if value not in SOURCE_TYPES:
-        raise SourceError(f"unknown source_type {value!r}", where=where, do=f"Use {', '.join(SOURCE_TYPES)}")
+        raise SourceError(
+            f"unknown source_type {value!r}", where=where, do=f"Use {', '.join(SOURCE_TYPES)}"
+        )
     return value
 
 

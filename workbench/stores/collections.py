@@ -23,7 +23,13 @@ from workbench import settings
 from workbench.errors import BadParameter, NotAvailable, WorkbenchError
 from workbench.stores.filters.values import ALSO
 from workbench.stores.journal import Waiting, waiting_in
-from workbench.stores.manifest import MANIFEST, BrokenCollection, Manifest, read_manifest, write_whole
+from workbench.stores.manifest import (
+    MANIFEST,
+    BrokenCollection,
+    Manifest,
+    read_manifest,
+    write_whole,
+)
 from workbench.stores.points.engines import check, open_catalog, open_points, retire
 from workbench.stores.seal import read_seal
 from workbench.stores.vectors.models import NO_VECTORS
@@ -73,7 +79,9 @@ class Place:
         except FileNotFoundError:
             return None
         if not _GENERATION.fullmatch(generation):
-            raise BrokenCollection("it does not name a generation", where=str(path), do="Load it again")
+            raise BrokenCollection(
+                "it does not name a generation", where=str(path), do="Load it again"
+            )
         return self.directory / generation
 
     def hold(self) -> Held:
@@ -87,7 +95,9 @@ class Place:
             if held is not None:
                 held.release()
             elif self.current() == generation and not (generation / MANIFEST).exists():
-                raise BrokenCollection("it has no manifest", where=str(generation), do="Load it again")
+                raise BrokenCollection(
+                    "it has no manifest", where=str(generation), do="Load it again"
+                )
             if time.monotonic() > end:
                 what = f"it was replaced again and again for {HOLD_SECONDS:g} s"
                 raise BrokenCollection(what, where=str(self.directory), do="Try again")
@@ -184,8 +194,9 @@ class Stores:
         if model not in spaces:
             raise NotAvailable(
                 f"the collection has no vectors of the model {model!r}, only of {' and '.join(filter(None, spaces))}",
-                where=self.manifest.name, do=f"Load it with them: workbench load … --also {model}",
-            )  # fmt: skip
+                where=self.manifest.name,
+                do=f"Load it with them: workbench load … --also {model}",
+            )
         return spaces[model]
 
     def __enter__(self) -> Stores:
@@ -220,7 +231,8 @@ def place(name: str) -> Place:
     """The place of a collection in this home. Raises BadParameter for a name that no directory should have."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise BadParameter(
-            f"{name!r} cannot name a collection", do="Use up to 64 letters, digits, '.', '_' and '-', a letter or digit first"
+            f"{name!r} cannot name a collection",
+            do="Use up to 64 letters, digits, '.', '_' and '-', a letter or digit first",
         )
     return Place(settings.home(), name)
 
@@ -284,7 +296,9 @@ def _open(manifest: Manifest, held: Held) -> Stores:
         catalog.close()
         raise
     also = embedder_for(manifest.also) if manifest.also else None
-    return Stores(manifest, catalog, points, embedder_for(manifest.model), manifest.words, also, held)
+    return Stores(
+        manifest, catalog, points, embedder_for(manifest.model), manifest.words, also, held
+    )
 
 
 def _listed(name: str) -> Listed:
@@ -303,6 +317,7 @@ def _listed(name: str) -> Listed:
 def _unknown(name: str) -> UnknownCollection:
     known = [found.name for found in collections() if found.manifest]
     return UnknownCollection(
-        f"no collection {name!r} is loaded", where=str(settings.home()),
+        f"no collection {name!r} is loaded",
+        where=str(settings.home()),
         do=f"Loaded: {', '.join(known)}" if known else "Load one: workbench load SOURCE --as NAME",
-    )  # fmt: skip
+    )

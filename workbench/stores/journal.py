@@ -93,10 +93,12 @@ class Journal:
         """Let a document wait, in place of what waited of it."""
         self.drop(document)
         found = self._db.execute(
-            "INSERT INTO document(source_type, entity_id, title, change) VALUES (?, ?, ?, ?)", (*document, title, change)
+            "INSERT INTO document(source_type, entity_id, title, change) VALUES (?, ?, ?, ?)",
+            (*document, title, change),
         )
         self._db.executemany(
-            "INSERT INTO chunk VALUES (?, ?, ?)", [(found.lastrowid, index, facts) for index, facts in rows.items()]
+            "INSERT INTO chunk VALUES (?, ?, ?)",
+            [(found.lastrowid, index, facts) for index, facts in rows.items()],
         )
 
     def drop(self, document: Document) -> None:
@@ -114,7 +116,10 @@ class Journal:
 
     def readings(self) -> list[dict[str, Any]]:
         """What the readings said, in their order."""
-        return [json.loads(facts) for (facts,) in self._db.execute("SELECT facts FROM reading ORDER BY rowid")]
+        return [
+            json.loads(facts)
+            for (facts,) in self._db.execute("SELECT facts FROM reading ORDER BY rowid")
+        ]
 
     def documents(self) -> list[WaitingDocument]:
         """All that wait, in the order in which they were put."""
@@ -128,7 +133,9 @@ class Journal:
 
     def fresh(self) -> Iterator[list[Any]]:
         """The facts but for the point id of each new chunk, by document as they were put, then by index."""
-        for (facts,) in self._db.execute("SELECT facts FROM chunk WHERE facts IS NOT NULL ORDER BY document, chunk_index"):
+        for (facts,) in self._db.execute(
+            "SELECT facts FROM chunk WHERE facts IS NOT NULL ORDER BY document, chunk_index"
+        ):
             yield json.loads(facts)
 
 
@@ -138,7 +145,9 @@ _DOCUMENTS = "SELECT source_type, entity_id, title, change FROM document"
 def waiting_in(generation: Path) -> Waiting:
     """What waits in a generation. Raises StorageError for a journal that cannot be read."""
     with _reading(generation) as db:
-        counts = dict(db.execute("SELECT change, count(*) FROM document GROUP BY change")) if db else {}
+        counts = (
+            dict(db.execute("SELECT change, count(*) FROM document GROUP BY change")) if db else {}
+        )
     return Waiting(**counts)
 
 
@@ -172,4 +181,6 @@ def _named(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         what = f"what waits to be indexed cannot be kept or read: {error}"
-        raise StorageError(what, where=str(path), do="Mend that, or load the collection again") from error
+        raise StorageError(
+            what, where=str(path), do="Mend that, or load the collection again"
+        ) from error

@@ -25,7 +25,13 @@ from workbench.errors import BadParameter, WorkbenchError
 from workbench.sources.base import JudgedQuery, Qrel, Source, SourceError
 from workbench.stores.collections import EMBEDDINGS, Place, place
 from workbench.stores.locks import exclusive, storage_errors
-from workbench.stores.manifest import Manifest, content_of, digest_of_file, load_key_of, read_manifest
+from workbench.stores.manifest import (
+    Manifest,
+    content_of,
+    digest_of_file,
+    load_key_of,
+    read_manifest,
+)
 from workbench.stores.points.engines import CATALOG, Engine, abandon, check, engine_for, seal
 from workbench.stores.progress import Listener, Report, reporting
 from workbench.stores.staging import NAMED, Staged, parts_of, some, stage
@@ -75,13 +81,18 @@ def load(
     source = spec if isinstance(spec, Source) else _opened(spec, reader_options)
     if not vectors:
         if model or also:
-            raise BadParameter("a collection without vectors has no model", do="Leave out --no-vectors, or --model and --also")
+            raise BadParameter(
+                "a collection without vectors has no model",
+                do="Leave out --no-vectors, or --model and --also",
+            )
         model, source = NO_VECTORS, replace(source, vectors=None)
     if not isinstance(model, Model):
         named = chosen.model if model is None else model
         model = find_model(named, fetch=chosen.fetch, query_prefix=chosen.query_prefix)
     second = _second(also, model, source)
-    engine = engine_for(chosen.qdrant if qdrant is None else qdrant, shard_number, replication_factor, sparse=sparse)
+    engine = engine_for(
+        chosen.qdrant if qdrant is None else qdrant, shard_number, replication_factor, sparse=sparse
+    )
     with storage_errors(where.home):
         where.directory.parent.mkdir(parents=True, exist_ok=True)
         with exclusive(where.directory, f"loading {name}", wait=0), reporting(progress) as report:
@@ -94,9 +105,15 @@ def _second(also: str | Model | None, model: Model, source: Source) -> Model | N
         return None
     found = also if isinstance(also, Model) else find_model(also, fetch=settings.settings().fetch)
     if found.key == model.key or found.name == model.name:
-        raise BadParameter(f"the second model is the first: {found.name!r}", do="Name another one with --also")
+        raise BadParameter(
+            f"the second model is the first: {found.name!r}", do="Name another one with --also"
+        )
     if source.vectors is not None:
-        raise BadParameter("this source composes its vectors by one model", where=source.location, do="Load it without --also")
+        raise BadParameter(
+            "this source composes its vectors by one model",
+            where=source.location,
+            do="Load it without --also",
+        )
     return found
 
 
@@ -104,9 +121,14 @@ def _check_tokenizer(tokenizer: Tokenizer) -> None:
     """Raises BadParameter for a stop list or stemmer that is not known."""
     from snowballstemmer import algorithms
 
-    for what, named, known in (("stop list", tokenizer.stop, STOP_LISTS), ("stemmer", tokenizer.stem, ("", *algorithms()))):
+    for what, named, known in (
+        ("stop list", tokenizer.stop, STOP_LISTS),
+        ("stemmer", tokenizer.stem, ("", *algorithms())),
+    ):
         if named not in known:
-            raise BadParameter(f"unknown {what} {named!r}", do=f"Known: {', '.join(filter(None, known))}")
+            raise BadParameter(
+                f"unknown {what} {named!r}", do=f"Known: {', '.join(filter(None, known))}"
+            )
 
 
 def _opened(spec: str | Path, options: dict[str, Any]) -> Source:
@@ -144,7 +166,9 @@ class _Load:
             raise SourceError("there is no text to load", where=self.source.location)
         composed = None
         if self.source.vectors is not None:
-            composed = self._vectors_in(reading / VECTORS, parts_of(reading), staged.chunks, self.model)
+            composed = self._vectors_in(
+                reading / VECTORS, parts_of(reading), staged.chunks, self.model
+            )
         content, key = self._hashes(staged, digest_of_file(reading / VECTORS) if composed else "")
         standing = self._standing(key)
         if standing is not None:
@@ -154,7 +178,9 @@ class _Load:
         truncated, warnings = self._fill(work, staged, composed)
         return self._publish(work / WHOLE, staged, truncated, warnings, content, key)
 
-    def _vectors_in(self, path: Path, parts: Sequence[Path], rows: int, model: Model, phase: str = "embed") -> VectorPass:
+    def _vectors_in(
+        self, path: Path, parts: Sequence[Path], rows: int, model: Model, phase: str = "embed"
+    ) -> VectorPass:
         from workbench.stores.vectors.write import write_vectors
 
         cache = self.where.home / EMBEDDINGS
@@ -164,7 +190,13 @@ class _Load:
         """The hash of the content, and of all that a load depends on."""
         source = self.source
         content = content_of(
-            staged.digest, source.queries, source.qrels, self.tokenizer, self.model, self._vectors() + composed, self.also
+            staged.digest,
+            source.queries,
+            source.qrels,
+            self.tokenizer,
+            self.model,
+            self._vectors() + composed,
+            self.also,
         )
         location = (source.kind, source.location, plain(source.settings))
         return content, load_key_of(content, *location, self.model, self.engine.settings, self.also)
@@ -210,9 +242,12 @@ class _Load:
                 with suppress(OSError):  # not empty, or not there
                     directory.rmdir()
 
-    def _fill(self, work: Path, staged: Staged, composed: VectorPass | None) -> tuple[int, list[str]]:
+    def _fill(
+        self, work: Path, staged: Staged, composed: VectorPass | None
+    ) -> tuple[int, list[str]]:
         """Both stores in `whole`; returns how many texts were cut, and the warnings."""
         from workbench.stores.catalog.build import build_catalog
+
         parts, vectors, whole = parts_of(work / PARTS), work / VECTORS, work / WHOLE
         whole.mkdir(exist_ok=True)
         made = composed or self._vectors_in(vectors, parts, staged.chunks, self.model)
@@ -226,37 +261,70 @@ class _Load:
         def catalog() -> None:
             if not (whole / CATALOG).exists():
                 build_catalog(
-                    whole / CATALOG, parts, vectors, self.source.queries, self.source.qrels, also=also,
+                    whole / CATALOG,
+                    parts,
+                    vectors,
+                    self.source.queries,
+                    self.source.qrels,
+                    also=also,
                     tokenizer=self.tokenizer,
-                )  # fmt: skip
+                )
             self.report.tick(staged.chunks)
 
-        _together(catalog, lambda: self.engine.build(self.where.name, whole, parts, vectors, self.report.tick, also))
+        _together(
+            catalog,
+            lambda: self.engine.build(
+                self.where.name, whole, parts, vectors, self.report.tick, also
+            ),
+        )
         return made.truncated, warnings
 
     def _publish(
-        self, whole: Path, staged: Staged, truncated: int, warnings: list[str], content: str, key: str
+        self,
+        whole: Path,
+        staged: Staged,
+        truncated: int,
+        warnings: list[str],
+        content: str,
+        key: str,
     ) -> Manifest:
         """Write the manifest, move the generation to its place, and make it the current one."""
         self.report.phase("publish", 1)
         source, now = self.source, datetime.now(UTC)
         unknown, unknown_warnings = unknown_judged(source.queries, source.qrels, staged.entities)
         manifest = Manifest(
-            name=self.where.name, kind=source.kind, location=source.location, settings=plain(source.settings),
+            name=self.where.name,
+            kind=source.kind,
+            location=source.location,
+            settings=plain(source.settings),
             counts={
-                "chunks": staged.chunks, "entities": staged.stored_entities, "queries": len(source.queries),
-                "qrels": len(source.qrels), **unknown, "skipped_empty": staged.skipped_empty, "truncated": truncated,
+                "chunks": staged.chunks,
+                "entities": staged.stored_entities,
+                "queries": len(source.queries),
+                "qrels": len(source.qrels),
+                **unknown,
+                "skipped_empty": staged.skipped_empty,
+                "truncated": truncated,
             },
             model=self.model.recorded,
-            tokenizer={"name": self.tokenizer.name, "stop": self.tokenizer.stop, "stem": self.tokenizer.stem},
+            tokenizer={
+                "name": self.tokenizer.name,
+                "stop": self.tokenizer.stop,
+                "stem": self.tokenizer.stem,
+            },
             vectors=self._vectors(),
             engines={"duckdb": {"version": version("duckdb")}, **self.engine.described(whole)},
             sizes={"catalog": (whole / CATALOG).stat().st_size, "points": self.engine.size(whole)},
-            content_hash=content, load_key=key, generation=f"{now:%Y%m%dT%H%M%S%f}-{key[:8]}",
-            created=now.isoformat(timespec="seconds"), versions={p: version(p) for p in VERSIONS_OF},
-            warnings=tuple(dict.fromkeys([*source.warnings, *staged.warnings, *warnings, *unknown_warnings])),
+            content_hash=content,
+            load_key=key,
+            generation=f"{now:%Y%m%dT%H%M%S%f}-{key[:8]}",
+            created=now.isoformat(timespec="seconds"),
+            versions={p: version(p) for p in VERSIONS_OF},
+            warnings=tuple(
+                dict.fromkeys([*source.warnings, *staged.warnings, *warnings, *unknown_warnings])
+            ),
             also=self.also.recorded if self.also else {},
-        )  # fmt: skip
+        )
         manifest.write(whole)
         seal(whole)
         check(whole, manifest)
@@ -286,8 +354,9 @@ def unknown_judged(
     warnings = [
         f"{sum(found.values())} judgements name {len(found)} {what} that the collection does not hold: "
         f"{some(list(found)[:NAMED], len(found))}"
-        for what, found in (("documents", documents), ("queries", unasked)) if found
-    ]  # fmt: skip
+        for what, found in (("documents", documents), ("queries", unasked))
+        if found
+    ]
     return counts, warnings
 
 

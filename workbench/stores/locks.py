@@ -44,10 +44,14 @@ def exclusive(directory: Path, doing: str, *, wait: float) -> Iterator[None]:
         held = lock.acquire()
     except portalocker.LockException:
         holder = path.read_text(errors="replace").strip() or "another process"
-        raise Locked(f"{holder} is at work here", where=str(directory), do="Wait until it ends") from None
+        raise Locked(
+            f"{holder} is at work here", where=str(directory), do="Wait until it ends"
+        ) from None
     except OSError as error:
         what = f"loading needs a writable home: {error.strerror}"
-        raise NotWritable(what, where=str(path), do="Make it writable, or copy the home to where it is") from None
+        raise NotWritable(
+            what, where=str(path), do="Make it writable, or copy the home to where it is"
+        ) from None
     try:
         with suppress(OSError):  # on a full disk the lock is held all the same
             os.write(held.fileno(), f"process {os.getpid()} ({doing})".encode())
@@ -60,7 +64,14 @@ def exclusive(directory: Path, doing: str, *, wait: float) -> Iterator[None]:
 
 _MARGIN = 16 << 20
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_FULL_WORDS = ("No space left", "no space left", "disk is full", "Disk quota", "os error 28", "os error 122")
+_FULL_WORDS = (
+    "No space left",
+    "no space left",
+    "disk is full",
+    "Disk quota",
+    "os error 28",
+    "os error 122",
+)
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
@@ -83,7 +94,9 @@ def storage_errors(home: Path) -> Iterator[None]:
         # DuckDB is imported only where it is used; its errors carry the system's words in theirs.
         if type(error).__module__.partition(".")[0] not in ("duckdb", "_duckdb"):
             raise
-        raise StorageError(f"the catalog could not be built: {str(error).splitlines()[0]}", where=str(home)) from error
+        raise StorageError(
+            f"the catalog could not be built: {str(error).splitlines()[0]}", where=str(home)
+        ) from error
 
 
 def says_full(error: BaseException) -> bool:
@@ -97,8 +110,14 @@ class Scratch:
     def __init__(self, size: int) -> None:
         """Raises StorageError where no disk has room."""
         for place in (os.environ.get("TMPDIR"), "/tmp", "/var/tmp", "/dev/shm"):
-            if place and os.access(place, os.W_OK) and shutil.disk_usage(place).free > size + _MARGIN:
-                self._made = tempfile.TemporaryDirectory(prefix="workbench-", dir=place, ignore_cleanup_errors=True)
+            if (
+                place
+                and os.access(place, os.W_OK)
+                and shutil.disk_usage(place).free > size + _MARGIN
+            ):
+                self._made = tempfile.TemporaryDirectory(
+                    prefix="workbench-", dir=place, ignore_cleanup_errors=True
+                )
                 self.path = Path(self._made.name)
                 return
         what = f"no temporary directory has room for {size:,} bytes"
@@ -109,12 +128,16 @@ class Scratch:
 
 
 def _full(where: str) -> StorageError:
-    return StorageError("the disk is full", where=where, do="Make room and load again; embeddings are kept")
+    return StorageError(
+        "the disk is full", where=where, do="Make room and load again; embeddings are kept"
+    )
 
 
 def _named(error: OSError, where: str) -> StorageError:
     if error.errno in _FULL:
         return _full(where)
     if error.errno in _FORBIDDEN:
-        return StorageError("writing is not allowed", where=where, do="Make it writable, or set WORKBENCH_HOME")
+        return StorageError(
+            "writing is not allowed", where=where, do="Make it writable, or set WORKBENCH_HOME"
+        )
     return StorageError(error.strerror or str(error), where=where)

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 # ---- What a complete collection says of itself: one JSON file, written last, read before an ----
 
 MANIFEST = "manifest.json"
-FORMAT = 2  # of the stores' layout: another number is another layout, and the collection is loaded again
+FORMAT = (
+    2  # of the stores' layout: another number is another layout, and the collection is loaded again
+)
 
 
 class BrokenCollection(WorkbenchError):
@@ -71,7 +73,9 @@ class Manifest:
 
     def write(self, directory: Path) -> None:
         """Write it whole or not at all."""
-        write_whole(directory / MANIFEST, json.dumps(as_plain(self), ensure_ascii=False, indent=1) + "\n")
+        write_whole(
+            directory / MANIFEST, json.dumps(as_plain(self), ensure_ascii=False, indent=1) + "\n"
+        )
 
 
 def read_manifest(directory: Path) -> Manifest:
@@ -84,9 +88,13 @@ def read_manifest(directory: Path) -> Manifest:
     except FileNotFoundError as error:
         raise BrokenCollection("it has no manifest", where=str(path), do="Load it again") from error
     except (OSError, ValueError, TypeError) as error:
-        raise BrokenCollection(f"its manifest cannot be read: {error}", where=str(path), do="Load it again") from error
+        raise BrokenCollection(
+            f"its manifest cannot be read: {error}", where=str(path), do="Load it again"
+        ) from error
     if wrong or found["format"] != FORMAT:
-        raise BrokenCollection("it was loaded by another version", where=str(path), do="Load it again")
+        raise BrokenCollection(
+            "it was loaded by another version", where=str(path), do="Load it again"
+        )
     return Manifest(**{**found, "warnings": tuple(found["warnings"])})
 
 
@@ -106,19 +114,31 @@ _ROWS = 4096
 
 
 def content_of(
-    digest: str, queries: Sequence[JudgedQuery], qrels: Sequence[Qrel], tokenizer: Tokenizer, model: Model, vectors: str,
+    digest: str,
+    queries: Sequence[JudgedQuery],
+    qrels: Sequence[Qrel],
+    tokenizer: Tokenizer,
+    model: Model,
+    vectors: str,
     also: Model | None,
-) -> str:  # fmt: skip
+) -> str:
     """The content's hash: of the chunks' digest and their vectors' origin (and the
     digest of those that the source handed over), the judgements, tokenizer and models."""
     second = [also.key] if also else []
-    return content_hash(digest, as_plain(queries), as_plain(qrels), tokenizer.name, model.key, vectors, *second)
+    return content_hash(
+        digest, as_plain(queries), as_plain(qrels), tokenizer.name, model.key, vectors, *second
+    )
 
 
 def load_key_of(
-    content: str, kind: str, location: str, settings: Mapping[str, Any], model: Model, engine: Mapping[str, Any],
+    content: str,
+    kind: str,
+    location: str,
+    settings: Mapping[str, Any],
+    model: Model,
+    engine: Mapping[str, Any],
     also: Model | None,
-) -> str:  # fmt: skip
+) -> str:
     """The hash of all that a load depends on; `settings` as JSON gives them back."""
     second = [also.recorded] if also else []
     return content_hash(FORMAT, content, kind, location, settings, model.recorded, engine, *second)

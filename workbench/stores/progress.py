@@ -10,8 +10,13 @@ Listener = Callable[[str, int, int | None], None]
 """Told (phase, done so far, total or None where it is not known) at each step; phases come in order."""
 
 PHASES = {
-    "read": "reading and checking", "parts": "embedding parts", "embed": "embedding", "embed also": "by the second model", "build": "filling both stores", "publish": "publishing",
-}  # fmt: skip
+    "read": "reading and checking",
+    "parts": "embedding parts",
+    "embed": "embedding",
+    "embed also": "by the second model",
+    "build": "filling both stores",
+    "publish": "publishing",
+}
 
 
 class Report:
@@ -43,7 +48,12 @@ def reporting(progress: bool | Listener) -> Iterator[Report]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description:<22}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description:<22}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True)) as display:
         tasks: dict[str, int] = {}
 
@@ -61,5 +71,9 @@ def reporting(progress: bool | Listener) -> Iterator[Report]:
 
 def _end(display, task: int) -> None:
     found = display.tasks[task]
-    display.update(task, total=found.total or max(found.completed, 1), completed=found.total or max(found.completed, 1))
+    display.update(
+        task,
+        total=found.total or max(found.completed, 1),
+        completed=found.total or max(found.completed, 1),
+    )
     display.stop_task(task)

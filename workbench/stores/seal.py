@@ -34,18 +34,26 @@ class DamagedPoints(WorkbenchError):
     """The embedded collection of points is absent, incomplete, or not what was built."""
 
 
-def write_seal(directory: Path, files: Iterable[Path], facts: Mapping[str, Any], seal: str = SEAL) -> None:
+def write_seal(
+    directory: Path, files: Iterable[Path], facts: Mapping[str, Any], seal: str = SEAL
+) -> None:
     """Record these files of a directory, and what is known of it. Call it last."""
-    sizes = {p.relative_to(directory).as_posix(): [p.stat().st_size, checksum(p)] for p in sorted(files)}
+    sizes = {
+        p.relative_to(directory).as_posix(): [p.stat().st_size, checksum(p)] for p in sorted(files)
+    }
     body = {**facts, "files": sizes}
     # Not atomic: what is sealed is not in its place yet.
     (directory / seal).write_text(json.dumps({**body, "checksum": _of(body)}, sort_keys=True))
 
 
 def read_seal(
-    directory: Path, *, whole: bool = False, locked: bool = True, seal: str = SEAL,
+    directory: Path,
+    *,
+    whole: bool = False,
+    locked: bool = True,
+    seal: str = SEAL,
     error: type[WorkbenchError] = DamagedPoints,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """What is known of a directory whose files are as they were sealed.
 
     Sizes are always compared, and the content of small files; with `whole` that of all. `locked`: the shard's lock is
@@ -57,7 +65,9 @@ def read_seal(
         found = json.loads((directory / seal).read_text())
         body = {name: value for name, value in found.items() if name != "checksum"}
     except (OSError, ValueError, AttributeError):
-        raise error("it was never completed, or its seal is damaged", where=str(directory), do=_AGAIN) from None
+        raise error(
+            "it was never completed, or its seal is damaged", where=str(directory), do=_AGAIN
+        ) from None
     if found.get("checksum") != _of(body):
         raise error("the seal is damaged", where=str(directory / seal), do=_AGAIN)
     files = {n: f for n, f in body.pop("files").items() if locked or n != REWRITTEN}
@@ -70,7 +80,11 @@ def read_seal(
             if stat.st_size != size:
                 return f"the file {name} has {stat.st_size} bytes instead of {size}"
             read = whole or ALWAYS in name or min(size, stat.st_blocks * 512) <= SMALL_BYTES
-            return "" if not read or checksum(path) == digest else f"the file {name} is not what was written"
+            return (
+                ""
+                if not read or checksum(path) == digest
+                else f"the file {name} is not what was written"
+            )
         except (FileNotFoundError, NotADirectoryError):
             return f"the file {name} is gone"
         except OSError as fault:

@@ -30,13 +30,27 @@ NAMED = 5  # entities that a warning names
 
 _ENCODE = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=str
-).encode  # fmt: skip
+).encode
 
 
 FACTS = (
-    "point_id", "entity_id", "chunk_index", "source_type", "title", "source", "text", "project", "note_type", "tags",
-    "status", "created", "updated", "path", "metadata", "links",
-)  # fmt: skip
+    "point_id",
+    "entity_id",
+    "chunk_index",
+    "source_type",
+    "title",
+    "source",
+    "text",
+    "project",
+    "note_type",
+    "tags",
+    "status",
+    "created",
+    "updated",
+    "path",
+    "metadata",
+    "links",
+)
 """What is stored of a chunk, and what a content's hash runs over; ids and metadata as text, links as pairs."""
 
 
@@ -61,7 +75,9 @@ class Staged:
     warnings: list[str] = field(default_factory=list)
 
 
-def stage(source: Source, directory: Path, tokenizer: Tokenizer, tick: Callable[[int], None]) -> Staged:
+def stage(
+    source: Source, directory: Path, tokenizer: Tokenizer, tick: Callable[[int], None]
+) -> Staged:
     """Write `chunks-00000.parquet` and so on into a new directory; `tick` is told the rows of each part.
 
     A chunk without a visible character is counted and not stored: it has no terms, and its vector would only
@@ -142,22 +158,39 @@ class Checked:
             return None
         f = chunk.facets
         return (
-            str(chunk.id), entity, chunk.chunk_index, chunk.source_type, self._clean(chunk.title),
-            self._clean(chunk.source), text, self._clean(f.project), self._clean(f.note_type),
-            [self._clean(t) for t in f.tags], self._clean(f.status), self._clean(f.created), self._clean(f.updated),
-            self._clean(f.path), self._metadata(f.metadata, entity),
+            str(chunk.id),
+            entity,
+            chunk.chunk_index,
+            chunk.source_type,
+            self._clean(chunk.title),
+            self._clean(chunk.source),
+            text,
+            self._clean(f.project),
+            self._clean(f.note_type),
+            [self._clean(t) for t in f.tags],
+            self._clean(f.status),
+            self._clean(f.created),
+            self._clean(f.updated),
+            self._clean(f.path),
+            self._metadata(f.metadata, entity),
             [(self._clean(kind), self._clean(target)) for kind, target in chunk.links],
-        )  # fmt: skip
+        )
 
     def finish(self) -> Staged:
         out = self.staged
         out.digest, out.stored_entities = self._hash.hexdigest(), len(self._stored)
         if out.skipped_empty:
-            out.warnings.append(f"{out.skipped_empty} empty chunks are not stored: {some(self._empty, out.skipped_empty)}")
+            out.warnings.append(
+                f"{out.skipped_empty} empty chunks are not stored: {some(self._empty, out.skipped_empty)}"
+            )
         if self._mended:
-            out.warnings.append(f"{self._mended} texts held half a surrogate pair, which became U+FFFD")
+            out.warnings.append(
+                f"{self._mended} texts held half a surrogate pair, which became U+FFFD"
+            )
         if self._dropped:
-            out.warnings.append(f"{self._dropped} metadata values were NaN or infinite and are absent")
+            out.warnings.append(
+                f"{self._dropped} metadata values were NaN or infinite and are absent"
+            )
         return out
 
     def _check(self, chunk: Chunk) -> None:
@@ -165,21 +198,35 @@ class Checked:
         if not chunk.entity_id:
             raise BadChunk("a chunk has no entity id", where=f"point {chunk.id!r}")
         if chunk.source_type not in SOURCE_TYPES:
-            raise BadChunk(f"unknown source type {chunk.source_type!r}", where=where, do=f"Known: {', '.join(SOURCE_TYPES)}")
+            raise BadChunk(
+                f"unknown source type {chunk.source_type!r}",
+                where=where,
+                do=f"Known: {', '.join(SOURCE_TYPES)}",
+            )
         if not 0 <= chunk.chunk_index <= LARGEST_INDEX:
-            raise BadChunk(f"a chunk's index must be at least 0 and at most {LARGEST_INDEX}", where=where)
+            raise BadChunk(
+                f"a chunk's index must be at least 0 and at most {LARGEST_INDEX}", where=where
+            )
         if not _is_point_id(chunk.id):
-            raise BadChunk(f"{chunk.id!r} is neither an unsigned 64-bit integer nor a canonical UUID", where=where)
+            raise BadChunk(
+                f"{chunk.id!r} is neither an unsigned 64-bit integer nor a canonical UUID",
+                where=where,
+            )
         if chunk.key in self._keys:
             raise BadChunk(
-                "the same document stands twice", where=f"{chunk.source_type} {chunk.entity_id!r}, chunk {chunk.chunk_index}",
+                "the same document stands twice",
+                where=f"{chunk.source_type} {chunk.entity_id!r}, chunk {chunk.chunk_index}",
                 do="Give each its own id",
-            )  # fmt: skip
+            )
         self._keys.add(chunk.key)
         order = point_order(chunk.id)
         if self._last is not None and order <= self._last:
             fault = "stands twice" if order == self._last else f"comes after {self._last[1]!r}"
-            raise BadChunk(f"point id {chunk.id!r} {fault}", where=where, do="Ids must ascend, integers before UUIDs")
+            raise BadChunk(
+                f"point id {chunk.id!r} {fault}",
+                where=where,
+                do="Ids must ascend, integers before UUIDs",
+            )
         self._last = order
 
     def _clean(self, text: str | None) -> Any:
@@ -201,7 +248,9 @@ class Checked:
         try:
             found = _ENCODE(kept)
         except (TypeError, ValueError) as error:
-            raise BadChunk(f"metadata cannot be kept as JSON: {error}", where=f"entity {entity!r}") from error
+            raise BadChunk(
+                f"metadata cannot be kept as JSON: {error}", where=f"entity {entity!r}"
+            ) from error
         return self._clean(found)
 
 
@@ -225,15 +274,33 @@ def schema() -> pa.Schema:
 
     texts = {
         name: pa.string()
-        for name in ("title", "source", "text", "project", "note_type", "status", "created", "updated", "path", "metadata", "terms")
+        for name in (
+            "title",
+            "source",
+            "text",
+            "project",
+            "note_type",
+            "status",
+            "created",
+            "updated",
+            "path",
+            "metadata",
+            "terms",
+        )
     }
     link = pa.struct([("kind", pa.string()), ("target", pa.string())])
     columns = {
-        "cid": pa.int32(), "point_id": pa.string(), "entity_id": pa.string(), "chunk_index": pa.int32(),
-        "source_type": pa.string(), **{n: texts[n] for n in ("title", "source", "text", "project", "note_type")},
-        "tags": pa.list_(pa.string()), **{n: texts[n] for n in ("status", "created", "updated", "path", "metadata")},
-        "links": pa.list_(link), "terms": texts["terms"],
-    }  # fmt: skip
+        "cid": pa.int32(),
+        "point_id": pa.string(),
+        "entity_id": pa.string(),
+        "chunk_index": pa.int32(),
+        "source_type": pa.string(),
+        **{n: texts[n] for n in ("title", "source", "text", "project", "note_type")},
+        "tags": pa.list_(pa.string()),
+        **{n: texts[n] for n in ("status", "created", "updated", "path", "metadata")},
+        "links": pa.list_(link),
+        "terms": texts["terms"],
+    }
     return pa.schema(columns)
 
 
@@ -249,4 +316,6 @@ def _write(path: Path, rows: list[tuple]) -> None:
         if field_.name == "links":
             values = [[{"kind": k, "target": t} for k, t in links] for links in column]
         arrays.append(pa.array(values, field_.type))
-    pq.write_table(pa.Table.from_arrays(arrays, schema=shape), path, compression="zstd", compression_level=1)
+    pq.write_table(
+        pa.Table.from_arrays(arrays, schema=shape), path, compression="zstd", compression_level=1
+    )

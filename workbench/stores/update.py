@@ -25,7 +25,14 @@ from workbench.sources.base import Source, SourceError
 from workbench.sources.readers import detect, open_source
 from workbench.stores.catalog.build import build_catalog
 from workbench.stores.catalog.catalog import Catalog
-from workbench.stores.catalog.merge import Facts, all_facts, chunk_of, digest_of, facts_of, merge_catalogs
+from workbench.stores.catalog.merge import (
+    Facts,
+    all_facts,
+    chunk_of,
+    digest_of,
+    facts_of,
+    merge_catalogs,
+)
 from workbench.stores.collections import EMBEDDINGS, Place, generation_of, place
 from workbench.stores.filters.values import ALSO
 from workbench.stores.journal import (
@@ -42,7 +49,13 @@ from workbench.stores.journal import (
 )
 from workbench.stores.load import ALSO_VECTORS, VECTORS, VERSIONS_OF, WHOLE, plain, unknown_judged
 from workbench.stores.locks import exclusive, storage_errors
-from workbench.stores.manifest import Manifest, content_of, digest_of_vectors, load_key_of, read_manifest
+from workbench.stores.manifest import (
+    Manifest,
+    content_of,
+    digest_of_vectors,
+    load_key_of,
+    read_manifest,
+)
 from workbench.stores.points.engines import (
     CATALOG,
     POINTS,
@@ -68,6 +81,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 # ---- What differs between documents as they are given and as they stand: the law of an upda ----
+
 
 class EmptyDocument(SourceError):
     """A changed document without a visible character; names it."""
@@ -97,7 +111,12 @@ Standing = Mapping[Document, Mapping[int, bytes]]
 
 
 def difference(
-    catalog: Catalog, source: Source | None, delete: Iterable[str], *, whole: bool = False, waiting: Iterable[Document] = ()
+    catalog: Catalog,
+    source: Source | None,
+    delete: Iterable[str],
+    *,
+    whole: bool = False,
+    waiting: Iterable[Document] = (),
 ) -> Difference:
     """The documents of `source` against the catalog's, and those of the ids in `delete`, of every source type.
 
@@ -122,8 +141,9 @@ def difference(
     said = read.finish()
     out = Difference(
         not_found=[entity for entity in deleted if entity not in {e for _, e in known}],
-        skipped_empty=said.skipped_empty, warnings=[*source.warnings, *said.warnings] if source else [],
-    )  # fmt: skip
+        skipped_empty=said.skipped_empty,
+        warnings=[*source.warnings, *said.warnings] if source else [],
+    )
     for document, rows in wanted.items():
         held = standing.get(document, {})
         if rows.keys() == held.keys() and not any(rows.values()):
@@ -138,9 +158,14 @@ def _check_given(read: set[str], with_text: set[str], deleted: list[str]) -> Non
     """Raises EmptyDocument, BadParameter."""
     empty, both = sorted(read - with_text), [entity for entity in deleted if entity in read]
     if empty:
-        raise EmptyDocument(f"documents without text: {some(empty[:NAMED], len(empty))}", do="Delete them: --delete ID")
+        raise EmptyDocument(
+            f"documents without text: {some(empty[:NAMED], len(empty))}",
+            do="Delete them: --delete ID",
+        )
     if both:
-        raise BadParameter(f"given and to be deleted: {some(both[:NAMED], len(both))}", do="Do one, then the other")
+        raise BadParameter(
+            f"given and to be deleted: {some(both[:NAMED], len(both))}", do="Do one, then the other"
+        )
 
 
 def _given(source: Source | None, read: Checked) -> Iterator[Facts]:
@@ -157,7 +182,9 @@ def _standing(facts: Iterable[Facts]) -> dict[Document, dict[int, bytes]]:
     return found
 
 
-def _wanted(given: Iterable[Facts], standing: Standing) -> tuple[dict[Document, dict[int, str | None]], dict[Document, str]]:
+def _wanted(
+    given: Iterable[Facts], standing: Standing
+) -> tuple[dict[Document, dict[int, str | None]], dict[Document, str]]:
     """Each given document's chunks, those that stand as None, and its title."""
     wanted: dict[Document, dict[int, str | None]] = {}
     titles: dict[Document, str] = {}
@@ -211,23 +238,43 @@ class Delta:
 
 
 def stage_delta(
-    directory: Path, source: Source, manifest: Manifest, cache: Path, report: Report, stored: Catalog | None = None
+    directory: Path,
+    source: Source,
+    manifest: Manifest,
+    cache: Path,
+    report: Report,
+    stored: Catalog | None = None,
 ) -> Delta:
     """Stage a source's chunks as those of the collection, by its tokenizer and its models; with `stored`, a catalog of
     these very chunks, their vectors are as they stand there."""
     report.phase("read", source.count)
     rows = stage(source, directory, manifest.words, report.tick).chunks
     parts, made = parts_of(directory), []
-    for space, file, recorded, phase in (("", VECTORS, manifest.model, "embed"), (ALSO, ALSO_VECTORS, manifest.also, "embed also")):
+    for space, file, recorded, phase in (
+        ("", VECTORS, manifest.model, "embed"),
+        (ALSO, ALSO_VECTORS, manifest.also, "embed also"),
+    ):
         if recorded:
-            own = source if stored is None else replace(source, vectors=lambda _, space=space: stored_vectors(stored, space))
-            made.append(write_vectors(directory / file, own, parts, rows, Model(**recorded), cache, report, phase))
-    return Delta(directory, made[0].truncated, tuple(warning for found in made for warning in found.warnings))
+            own = (
+                source
+                if stored is None
+                else replace(source, vectors=lambda _, space=space: stored_vectors(stored, space))
+            )
+            made.append(
+                write_vectors(
+                    directory / file, own, parts, rows, Model(**recorded), cache, report, phase
+                )
+            )
+    return Delta(
+        directory, made[0].truncated, tuple(warning for found in made for warning in found.warnings)
+    )
 
 
 def source_of(catalog: Catalog) -> Source:
     """All that a catalog holds, to be staged again."""
-    return Source("catalog", str(catalog.path), {}, lambda: map(chunk_of, all_facts(catalog)), count=catalog.n)
+    return Source(
+        "catalog", str(catalog.path), {}, lambda: map(chunk_of, all_facts(catalog)), count=catalog.n
+    )
 
 
 def stored_vectors(catalog: Catalog, space: str) -> Iterator[np.ndarray]:
@@ -238,6 +285,7 @@ def stored_vectors(catalog: Catalog, space: str) -> Iterator[np.ndarray]:
 
 
 # ---- What a journal does to the catalog that it was told against: which chunks go, and whic ----
+
 
 class NothingLeft(BadParameter):
     """An update that would leave a collection without a chunk."""
@@ -269,7 +317,9 @@ class Plan:
         return self.first + len(self.fresh) - 1
 
     def _chunks(self) -> Iterator[Chunk]:
-        return (chunk_of([str(number), *facts]) for number, facts in enumerate(self.fresh, self.first))
+        return (
+            chunk_of([str(number), *facts]) for number, facts in enumerate(self.fresh, self.first)
+        )
 
 
 def highest_of(manifest: Manifest) -> int:
@@ -290,9 +340,15 @@ def plan_of(catalog: Catalog, journal: Journal, highest: int) -> Plan:
         " WHERE entity_id IN (SELECT unnest($entities::VARCHAR[])) ORDER BY cid",
         {"entities": [d.entity_id for d in documents]},
     ).rows()
-    removed = [(cid, point_id_of(i)) for cid, i, *key in found if tuple(key[:2]) in changed and tuple(key) not in kept]
+    removed = [
+        (cid, point_id_of(i))
+        for cid, i, *key in found
+        if tuple(key[:2]) in changed and tuple(key) not in kept
+    ]
     if catalog.n - len(removed) + len(fresh) == 0:
-        raise NothingLeft("nothing would be left of the collection", do="Keep a document, or load another source")
+        raise NothingLeft(
+            "nothing would be left of the collection", do="Keep a document, or load another source"
+        )
     largest = catalog.sql("SELECT max(try_cast(point_id AS UBIGINT)) FROM chunk").item() or 0
     first = max(highest, largest) + 1
     if first + len(fresh) - 1 > LARGEST_ID:
@@ -319,11 +375,17 @@ def apply(
         return manifest, ()
     with open_catalog(generation, manifest) as catalog, Journal.open(generation) as journal:
         plan = plan_of(catalog, journal, highest_of(manifest))
-        gone = [chunk.text for chunk in catalog.chunks(plan.ids)] if manifest.counts["truncated"] else []
+        gone = (
+            [chunk.text for chunk in catalog.chunks(plan.ids)]
+            if manifest.counts["truncated"]
+            else []
+        )
     work = where.staging / WORK
     try:
         _clear(work)
-        made = _Apply(where, generation, manifest, plan, gone, engine_of(manifest), work, report).run()
+        made = _Apply(
+            where, generation, manifest, plan, gone, engine_of(manifest), work, report
+        ).run()
     finally:
         _clear(work)
         with suppress(OSError):  # an interrupted load's stages are there
@@ -354,7 +416,9 @@ class _Apply:
         delta = stage_delta(self.work / "delta", fresh, self.manifest, cache, self.report)
         self.report.phase("build", len(self.plan.fresh))
         added = self.work / "added.duckdb"
-        build_catalog(added, delta.parts, delta.vectors, also=delta.also, tokenizer=self.manifest.words)
+        build_catalog(
+            added, delta.parts, delta.vectors, also=delta.also, tokenizer=self.manifest.words
+        )
         merge_catalogs(whole / CATALOG, self.generation / CATALOG, self.plan.removed, added)
         with Catalog.open(whole / CATALOG) as catalog:
             made = self._manifest(catalog, delta)
@@ -362,14 +426,29 @@ class _Apply:
                 from workbench.stores.points.edge_build import change_edge
 
                 change_edge(
-                    whole / POINTS, self.generation / POINTS, self.plan.ids, delta.parts, delta.vectors, catalog.n,
-                    progress=stored(self.report.tick), also=delta.also,
-                )  # fmt: skip
+                    whole / POINTS,
+                    self.generation / POINTS,
+                    self.plan.ids,
+                    delta.parts,
+                    delta.vectors,
+                    catalog.n,
+                    progress=stored(self.report.tick),
+                    also=delta.also,
+                )
             else:
                 # A sparse weight depends on the mean length of all, and a server's collection is one generation's, so
                 # that whoever has the earlier one open goes on with it: every point is stored anew.
-                every = stage_delta(self.work / "every", source_of(catalog), self.manifest, cache, self.report, catalog)
-                self.engine.build(self.where.name, whole, every.parts, every.vectors, self.report.tick, every.also)
+                every = stage_delta(
+                    self.work / "every",
+                    source_of(catalog),
+                    self.manifest,
+                    cache,
+                    self.report,
+                    catalog,
+                )
+                self.engine.build(
+                    self.where.name, whole, every.parts, every.vectors, self.report.tick, every.also
+                )
         return self._publish(made, whole)
 
     def _manifest(self, catalog: Catalog, delta: Delta) -> Manifest:
@@ -381,33 +460,56 @@ class _Apply:
         entities = set(catalog.sql("SELECT DISTINCT entity_id FROM chunk").to_series())
         unknown, warnings = unknown_judged(queries, qrels, entities)
         model, also = Model(**base.model), Model(**base.also) if base.also else None
-        composed = digest_of_vectors(stored_vectors(catalog, "")) if base.vectors == "composed" else ""
-        content = content_of(digest_of(catalog), queries, qrels, base.words, model, base.vectors + composed, also)
-        key = load_key_of(content, base.kind, base.location, base.settings, model, self.engine.settings, also)
-        cut = Embedder(model).truncated(self.gone) if self.gone and base.vectors == "embedded" else 0
-        counts = {"chunks": catalog.n, "entities": len(entities), **unknown,
-                  "truncated": base.counts["truncated"] + delta.truncated - cut}  # fmt: skip
+        composed = (
+            digest_of_vectors(stored_vectors(catalog, "")) if base.vectors == "composed" else ""
+        )
+        content = content_of(
+            digest_of(catalog), queries, qrels, base.words, model, base.vectors + composed, also
+        )
+        key = load_key_of(
+            content, base.kind, base.location, base.settings, model, self.engine.settings, also
+        )
+        cut = (
+            Embedder(model).truncated(self.gone) if self.gone and base.vectors == "embedded" else 0
+        )
+        counts = {
+            "chunks": catalog.n,
+            "entities": len(entities),
+            **unknown,
+            "truncated": base.counts["truncated"] + delta.truncated - cut,
+        }
         now = datetime.now(UTC)
         return replace(
-            base, counts={**base.counts, **counts}, content_hash=content, load_key=key,
-            generation=f"{now:%Y%m%dT%H%M%S%f}-{key[:8]}", created=now.isoformat(timespec="seconds"),
-            versions={p: version(p) for p in VERSIONS_OF}, updates=self._lineage(),
+            base,
+            counts={**base.counts, **counts},
+            content_hash=content,
+            load_key=key,
+            generation=f"{now:%Y%m%dT%H%M%S%f}-{key[:8]}",
+            created=now.isoformat(timespec="seconds"),
+            versions={p: version(p) for p in VERSIONS_OF},
+            updates=self._lineage(),
             warnings=tuple(dict.fromkeys([*base.warnings, *delta.warnings, *warnings])),
-        )  # fmt: skip
+        )
 
     def _lineage(self) -> dict[str, Any]:
         earlier, done = self.manifest.updates, [d.change for d in self.plan.documents]
         return {
-            "number": earlier.get("number", 0) + 1, "loaded": earlier.get("loaded", self.manifest.content_hash),
-            "before": self.manifest.content_hash, "highest": self.plan.last,
+            "number": earlier.get("number", 0) + 1,
+            "loaded": earlier.get("loaded", self.manifest.content_hash),
+            "before": self.manifest.content_hash,
+            "highest": self.plan.last,
             **{change: done.count(change) for change in (ADDED, CHANGED, DELETED)},
-        }  # fmt: skip
+        }
 
     def _publish(self, made: Manifest, whole: Path) -> Manifest:
         """Move the generation to its place, and make it the current one."""
         self.report.phase("publish", 1)
         sizes = {"catalog": (whole / CATALOG).stat().st_size, "points": self.engine.size(whole)}
-        made = replace(made, engines={"duckdb": {"version": version("duckdb")}, **self.engine.described(whole)}, sizes=sizes)
+        made = replace(
+            made,
+            engines={"duckdb": {"version": version("duckdb")}, **self.engine.described(whole)},
+            sizes=sizes,
+        )
         made.write(whole)
         seal(whole)
         check(whole, made)
@@ -423,7 +525,12 @@ def _read(manifest: Manifest, reading: dict[str, Any]) -> Manifest:
     warnings, skipped = said.pop("warnings"), said.pop("skipped_empty", None)
     if skipped is None:
         return replace(manifest, warnings=(*manifest.warnings, *warnings))
-    return replace(manifest, **said, warnings=tuple(warnings), counts={**manifest.counts, "skipped_empty": skipped})
+    return replace(
+        manifest,
+        **said,
+        warnings=tuple(warnings),
+        counts={**manifest.counts, "skipped_empty": skipped},
+    )
 
 
 # ---- What an update reads: a table of changed documents, or the whole source as it is now,  ----
@@ -432,24 +539,33 @@ CUT = ("chunk_size", "overlap")
 """How documents are cut: what changes are read with as the collection was."""
 
 
-def changes_source(manifest: Manifest, changes: str | Path | Source, options: Mapping[str, Any]) -> Source:
+def changes_source(
+    manifest: Manifest, changes: str | Path | Source, options: Mapping[str, Any]
+) -> Source:
     """Some documents, from a table unless `kind` says otherwise, cut and mapped as the collection's own were but for
     the options given. Raises as `whole_source`."""
     if isinstance(changes, Source):
         return _checked(manifest, changes)
     kind = options.get("kind") or "table"
     names = (*CUT, "columns") if kind == manifest.kind == "table" else CUT
-    return _checked(manifest, open_source(changes, **{**_recorded(manifest, kind, names), "kind": kind, **options}))
+    return _checked(
+        manifest,
+        open_source(changes, **{**_recorded(manifest, kind, names), "kind": kind, **options}),
+    )
 
 
-def whole_source(manifest: Manifest, spec: str | Path | Source, options: Mapping[str, Any]) -> Source:
+def whole_source(
+    manifest: Manifest, spec: str | Path | Source, options: Mapping[str, Any]
+) -> Source:
     """The source as it is now, read with the options that the collection records, where it is of the same kind.
 
     Raises NotAvailable for a source whose chunks have ids or vectors of their own, SourceError, BadParameter.
     """
     if isinstance(spec, Source):
         return _checked(manifest, spec)
-    kind = options.get("kind") or (manifest.kind if str(spec) == manifest.location else detect(spec))
+    kind = options.get("kind") or (
+        manifest.kind if str(spec) == manifest.location else detect(spec)
+    )
     recorded = _recorded(manifest, kind, tuple(manifest.settings)) if kind == manifest.kind else {}
     if "packages" in recorded:  # recorded with their versions
         recorded["packages"] = tuple(recorded["packages"])
@@ -459,17 +575,24 @@ def whole_source(manifest: Manifest, spec: str | Path | Source, options: Mapping
 def _recorded(manifest: Manifest, kind: str, names: tuple[str, ...]) -> dict[str, Any]:
     """Those of the named options that the collection records and this reader takes."""
     known = lookup("reader", kind).parameters
-    return {n: manifest.settings[n] for n in names if n in known and manifest.settings.get(n) not in (None, "")}
+    return {
+        n: manifest.settings[n]
+        for n in names
+        if n in known and manifest.settings.get(n) not in (None, "")
+    }
 
 
 def _checked(manifest: Manifest, source: Source) -> Source:
     if source.vectors is None and source.kind != "qdrant":
         return source
     what = f"a source of kind {source.kind} has ids or vectors of its own"
-    raise NotAvailable(what, where=source.location, do=f"Load it again: workbench load … --as {manifest.name}")
+    raise NotAvailable(
+        what, where=source.location, do=f"Load it again: workbench load … --as {manifest.name}"
+    )
 
 
 # ---- A collection changed in place: documents added, changed and deleted by id ----
+
 
 @dataclass(frozen=True, slots=True)
 class Updated:
@@ -512,7 +635,11 @@ def update(
     where, deleted = place(name), tuple(delete)
     generation_of(where)
     asked = _asked(changes, source, deleted, defer)
-    with storage_errors(where.home), exclusive(where.directory, f"updating {name}", wait=0), reporting(progress) as report:
+    with (
+        storage_errors(where.home),
+        exclusive(where.directory, f"updating {name}", wait=0),
+        reporting(progress) as report,
+    ):
         generation = generation_of(where)
         manifest, found = read_manifest(generation), Difference()
         if asked:
@@ -524,29 +651,45 @@ def update(
             manifest, documents = apply(where, generation, manifest, report)
             done = [d.change for d in documents]
         counts = (done.count(change) for change in (ADDED, CHANGED, DELETED))
-        warnings = tuple(dict.fromkeys([*found.warnings, *(w for w in manifest.warnings if w not in known)]))
+        warnings = tuple(
+            dict.fromkeys([*found.warnings, *(w for w in manifest.warnings if w not in known)])
+        )
         waiting = waiting_in(generation_of(where))
-        return Updated(manifest, *counts, len(found.unchanged), tuple(found.not_found), waiting, warnings)
+        return Updated(
+            manifest, *counts, len(found.unchanged), tuple(found.not_found), waiting, warnings
+        )
 
 
 def _asked(changes: Any, source: Any, deleted: tuple[str, ...], defer: bool) -> bool:
     """Whether there is anything to change but what waits. Raises BadParameter."""
     if source is not None and (changes is not None or deleted):
-        raise BadParameter("a whole source was given, and changes beside it", do="The source tells what is deleted; give it alone")
+        raise BadParameter(
+            "a whole source was given, and changes beside it",
+            do="The source tells what is deleted; give it alone",
+        )
     asked = changes is not None or source is not None or bool(deleted)
     if defer and not asked:
-        raise BadParameter("there is nothing to defer", do="Give changes, a source, or ids to delete")
+        raise BadParameter(
+            "there is nothing to defer", do="Give changes, a source, or ids to delete"
+        )
     return asked
 
 
-def _opened(manifest: Manifest, changes: Any, source: Any, options: dict[str, Any]) -> Source | None:
+def _opened(
+    manifest: Manifest, changes: Any, source: Any, options: dict[str, Any]
+) -> Source | None:
     if source is not None:
         return whole_source(manifest, source, options)
     return None if changes is None else changes_source(manifest, changes, options)
 
 
 def _put(
-    generation: Path, manifest: Manifest, source: Source | None, whole: bool, deleted: tuple[str, ...], missing_ok: bool
+    generation: Path,
+    manifest: Manifest,
+    source: Source | None,
+    whole: bool,
+    deleted: tuple[str, ...],
+    missing_ok: bool,
 ) -> Difference:
     """Put what differs into the journal, or nothing of it."""
     with open_catalog(generation, manifest) as catalog:
@@ -554,9 +697,10 @@ def _put(
         found = difference(catalog, source, deleted, whole=whole, waiting=waiting)
         if found.not_found and not missing_ok:
             raise UnknownDocument(
-                f"no such document: {some(found.not_found[:NAMED], len(found.not_found))}", where=manifest.name,
+                f"no such document: {some(found.not_found[:NAMED], len(found.not_found))}",
+                where=manifest.name,
                 do="Mend the id, or pass over what is not there: --missing-ok",
-            )  # fmt: skip
+            )
         if not found.changes and not waiting:
             return found
         with Journal.open(generation) as journal:
@@ -575,6 +719,10 @@ def _said(found: Difference, whole: Source | None) -> dict[str, Any]:
     """What the manifest will say of the reading; a whole source takes the place of what was read before."""
     said: dict[str, Any] = {"warnings": found.warnings}
     if whole is not None:
-        said |= {"kind": whole.kind, "location": whole.location, "settings": plain(whole.settings),
-                 "skipped_empty": found.skipped_empty}  # fmt: skip
+        said |= {
+            "kind": whole.kind,
+            "location": whole.location,
+            "settings": plain(whole.settings),
+            "skipped_empty": found.skipped_empty,
+        }
     return said

@@ -67,8 +67,10 @@ def fidelity(
     catalog, embedder = collection.stores.catalog, collection.stores.embedder
     ids = catalog.ids_where()
     if exact is not None and exact.stores.catalog.ids_where() != ids:
-        raise BadParameter(f"{exact.name} does not hold the chunks of {collection.name}",
-                           do="Build both from the same file, size and seed")  # fmt: skip
+        raise BadParameter(
+            f"{exact.name} does not hold the chunks of {collection.name}",
+            do="Build both from the same file, size and seed",
+        )
     rng = np.random.default_rng(seed)
     chosen = [ids[i] for i in np.sort(rng.choice(len(ids), min(sample, len(ids)), replace=False))]
     true, stored = _both(collection, chosen)
@@ -82,15 +84,30 @@ def fidelity(
         target = catalog.entity(targets[query.id])[:1] if query.id in targets else []
         first = [i for i, _ in catalog.nearest(vector, {}, DEPTH)]
         held, kept = _entered(collection, first, vector)
-        queries.append(QueryFidelity(
-            query.id, float(a.mean()), float(a.std()), float(b.mean()), float(b.std()), _correlation(a, b), held, kept,
-            catalog.true_rank(vector, target[0]).rank if target else None,
-            exact.stores.catalog.true_rank(vector, target[0]).rank if exact and target else None,
-            _overlap(first, exact, vector) if exact else None,
-        ))  # fmt: skip
+        queries.append(
+            QueryFidelity(
+                query.id,
+                float(a.mean()),
+                float(a.std()),
+                float(b.mean()),
+                float(b.std()),
+                _correlation(a, b),
+                held,
+                kept,
+                catalog.true_rank(vector, target[0]).rank if target else None,
+                exact.stores.catalog.true_rank(vector, target[0]).rank
+                if exact and target
+                else None,
+                _overlap(first, exact, vector) if exact else None,
+            )
+        )
     own = near[composed] if composed.any() else np.ones(1)
     return Fidelity(
-        len(chosen), int(composed.sum()), float(own.mean()), float(np.quantile(own, 0.05)), tuple(queries)
+        len(chosen),
+        int(composed.sum()),
+        float(own.mean()),
+        float(np.quantile(own, 0.05)),
+        tuple(queries),
     )
 
 
@@ -98,10 +115,14 @@ def _both(collection: Collection, ids: Sequence[PointId]) -> tuple[np.ndarray, n
     """(n, dim) the model's vectors of the chunks' texts, and those stored."""
     catalog = collection.stores.catalog
     texts = [c.text for c in catalog.chunks(ids)]
-    return collection.stores.embedder.embed(texts).astype(np.float64), catalog.vectors(ids).astype(np.float64)
+    return collection.stores.embedder.embed(texts).astype(np.float64), catalog.vectors(ids).astype(
+        np.float64
+    )
 
 
-def _entered(collection: Collection, first: Sequence[PointId], query: np.ndarray) -> tuple[int, int]:
+def _entered(
+    collection: Collection, first: Sequence[PointId], query: np.ndarray
+) -> tuple[int, int]:
     """Of the first rows: how many are composed, and how many of those reach the last row's cosine truly."""
     true, stored = _both(collection, first)
     composed = (true * stored).sum(1) < SAME

@@ -60,8 +60,10 @@ class Loaded:
 
     def __init__(self, collection: Collection) -> None:
         if collection.stores.tokenizer != DEFAULT:
-            raise NotAvailable(f"{collection.name} was loaded with the tokenizer {collection.stores.tokenizer.name}",
-                               do=f"A replica is made with {DEFAULT.name}")  # fmt: skip
+            raise NotAvailable(
+                f"{collection.name} was loaded with the tokenizer {collection.stores.tokenizer.name}",
+                do=f"A replica is made with {DEFAULT.name}",
+            )
         self.collection, self.name = collection, collection.name
         self.points, self._catalog = collection.stores.points, collection.stores.catalog
         self.size, self.average = self._catalog.n, float(self._catalog.avgdl)
@@ -78,7 +80,8 @@ class Loaded:
 
     def read(self, ids: Sequence[PointId]) -> list[Read]:
         return [
-            Read(c.id, c.text, c.source, c.title, c.facets.project or "", c.entity_id) for c in self._catalog.chunks(ids)
+            Read(c.id, c.text, c.source, c.title, c.facets.project or "", c.entity_id)
+            for c in self._catalog.chunks(ids)
         ]
 
     def cosines(self, ids: Sequence[PointId], vector: np.ndarray) -> list[float | None]:
@@ -103,8 +106,10 @@ class Attached:
         if not self.size:
             raise BadParameter(f"{name} holds no points")
         if embedder.dim != points.dim:
-            raise BadParameter(f"{name} has vectors of {points.dim} dimensions, the model makes {embedder.dim}",
-                               do="Name the collection's own model with --model")  # fmt: skip
+            raise BadParameter(
+                f"{name} has vectors of {points.dim} dimensions, the model makes {embedder.dim}",
+                do="Name the collection's own model with --model",
+            )
         texts = self.sample()[0]
         self.average = float(np.mean([len(DEFAULT.terms(t)) for t in texts]))
 
@@ -117,24 +122,40 @@ class Attached:
     def _first(self) -> tuple[list[str], np.ndarray]:
         path = self.points.names.content.split(".")
         rows = list(islice(self.points.all_points(), min(self.size, ATTACHED_SAMPLE)))
-        return [str(_pull(payload, path) or "") for _, payload, _ in rows], np.asarray([v for *_, v in rows], np.float32)
+        return [str(_pull(payload, path) or "") for _, payload, _ in rows], np.asarray(
+            [v for *_, v in rows], np.float32
+        )
 
     def search(self, query: Query, variant: Any) -> Result:
-        stores = _Stores(self.points, self._embedder, _PointsCatalog(self.points, self.size, self.average))
+        stores = _Stores(
+            self.points, self._embedder, _PointsCatalog(self.points, self.size, self.average)
+        )
         return run(Context(stores, scope(query)), query, composed(variant), {}, with_chunks=False)  # type: ignore[arg-type]
 
     def vector(self, text: str) -> np.ndarray:
         return self._embedder.embed_query(text)
 
     def read(self, ids: Sequence[PointId]) -> list[Read]:
-        found = self.points.retrieve(ids, fields=("content", "source", "title", "project", "entity_id"))
+        found = self.points.retrieve(
+            ids, fields=("content", "source", "title", "project", "entity_id")
+        )
         return [
-            Read(p.id, p.payload.get("content") or "", p.payload.get("source") or "", p.payload.get("title") or "",
-                 str(p.payload.get("project") or ""), str(p.payload.get("entity_id") or p.id)) for p in found
-        ]  # fmt: skip
+            Read(
+                p.id,
+                p.payload.get("content") or "",
+                p.payload.get("source") or "",
+                p.payload.get("title") or "",
+                str(p.payload.get("project") or ""),
+                str(p.payload.get("entity_id") or p.id),
+            )
+            for p in found
+        ]
 
     def cosines(self, ids: Sequence[PointId], vector: np.ndarray) -> list[float | None]:
-        near = {p.id: score for p, score in self.points.nearest(vector, {}, min(self.size, SAMPLE), fields=())}
+        near = {
+            p.id: score
+            for p, score in self.points.nearest(vector, {}, min(self.size, SAMPLE), fields=())
+        }
         return [near.get(i) for i in ids]
 
     def sample(self) -> tuple[list[str], np.ndarray]:

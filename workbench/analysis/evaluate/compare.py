@@ -99,7 +99,9 @@ class Compared:
     def notes(self) -> tuple[str, ...]:
         """Everything that did not fit, one sentence each."""
         short = self.runs.short(self.comparison.metrics, self.comparison.depth)
-        return tuple(dict.fromkeys([*self.queries.notes, *self.comparison.notes, *self.file_notes, *short]))
+        return tuple(
+            dict.fromkeys([*self.queries.notes, *self.comparison.notes, *self.file_notes, *short])
+        )
 
     @property
     def table(self) -> ResultTable:
@@ -123,28 +125,57 @@ class Compared:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it but the rankings as JSON-ready data."""
-        return plain({
-            "collection": self.collection, "inputs": dict(self.inputs), "origin": self.queries.origin,
-            "queries_hash": self.queries.hash, "plans": dict(self.plans), **self.comparison.to_dict(),
-            "notes": list(self.notes), "own_documents": self.queries.own, "leaked": self.queries.leaked,
-            "costs": [dict(c) for c in self.runs.costs], "listed": self.runs.listed,
-            "tie_ranges": [
-                {"variant": name, "metric": m, "value": r.value, "low": r.low, "high": r.high,
-                 "moved": len(r.moved), "exact": r.exact}
-                for name, of in self.ranges.items() for m, r in of.items()
-            ],
-            "differences": self.differences,
-        })  # fmt: skip
+        return plain(
+            {
+                "collection": self.collection,
+                "inputs": dict(self.inputs),
+                "origin": self.queries.origin,
+                "queries_hash": self.queries.hash,
+                "plans": dict(self.plans),
+                **self.comparison.to_dict(),
+                "notes": list(self.notes),
+                "own_documents": self.queries.own,
+                "leaked": self.queries.leaked,
+                "costs": [dict(c) for c in self.runs.costs],
+                "listed": self.runs.listed,
+                "tie_ranges": [
+                    {
+                        "variant": name,
+                        "metric": m,
+                        "value": r.value,
+                        "low": r.low,
+                        "high": r.high,
+                        "moved": len(r.moved),
+                        "exact": r.exact,
+                    }
+                    for name, of in self.ranges.items()
+                    for m, r in of.items()
+                ],
+                "differences": self.differences,
+            }
+        )
 
 
 def compare_variants(
-    collection: str | Collection, variants: Sequence[str | Variant], queries: str | Sequence[JudgedQuery] = "",
-    qrels: str | Sequence[Qrel] = "", metrics: Sequence[str] = DEFAULT_METRICS, *,
+    collection: str | Collection,
+    variants: Sequence[str | Variant],
+    queries: str | Sequence[JudgedQuery] = "",
+    qrels: str | Sequence[Qrel] = "",
+    metrics: Sequence[str] = DEFAULT_METRICS,
+    *,
     runs: Mapping[str, str | Path] | None = None,
-    pairs: Sequence[tuple[str, str]] | None = None, slices: Sequence[str] | None = None, limit: int | None = None,
-    seed: int = SEED, tie_width: float = TIE_WIDTH, resamples: int = RESAMPLES, confidence: float = CONFIDENCE,
-    differing: int = DIFFER_MOST, depth: int = DEPTH, keep_own: bool = False, progress: Callable[[int, int], None] | None = None,
-) -> Compared:  # fmt: skip
+    pairs: Sequence[tuple[str, str]] | None = None,
+    slices: Sequence[str] | None = None,
+    limit: int | None = None,
+    seed: int = SEED,
+    tie_width: float = TIE_WIDTH,
+    resamples: int = RESAMPLES,
+    confidence: float = CONFIDENCE,
+    differing: int = DIFFER_MOST,
+    depth: int = DEPTH,
+    keep_own: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Compared:
     """Run the variants over a judged query set (see `query_set`) and compare them pair by pair.
 
     A metric without a cutoff reads the first `depth` documents of a ranking. A query's own document is left out of
@@ -155,29 +186,58 @@ def compare_variants(
     names, chosen = metric_names(metrics), distinct_variants(variants)
     foreign = foreign_runs(runs or {}, deepest(names, depth))
     if taken := set(foreign.files) & {v.name for v in chosen}:
-        raise BadParameter(f"a run and a variant are both called {min(taken)!r}", do="Name the run otherwise")
-    with nullcontext(collection) if isinstance(collection, Collection) else open_collection(collection) as opened:
+        raise BadParameter(
+            f"a run and a variant are both called {min(taken)!r}", do="Name the run otherwise"
+        )
+    with (
+        nullcontext(collection)
+        if isinstance(collection, Collection)
+        else open_collection(collection) as opened
+    ):
         found = query_set(opened, queries, qrels, limit=limit, seed=seed, keep_own=keep_own)
         of = len(found.queries)
         ran = run_variants(
-            opened, found.queries, chosen, depth=deepest(names, depth), progress=progress and (lambda done: progress(done, of))
+            opened,
+            found.queries,
+            chosen,
+            depth=deepest(names, depth),
+            progress=progress and (lambda done: progress(done, of)),
         )
         ran = replace(ran, runs={**ran.runs, **foreign.runs})
         compared = compare(
-            ran.runs, found.judged, names, seed=seed, tie_width=tie_width, pairs=pairs, slices=slices,
-            resamples=resamples, confidence=confidence, depth=depth,
-        )  # fmt: skip
+            ran.runs,
+            found.judged,
+            names,
+            seed=seed,
+            tie_width=tie_width,
+            pairs=pairs,
+            slices=slices,
+            resamples=resamples,
+            confidence=confidence,
+            depth=depth,
+        )
         told = differences(opened, chosen, compared, ran, differing)
         plans = {v.name: v.plan() for v in chosen}
-        return _with_ties(Compared(opened.name, opened.inputs, found, compared, ran, plans, told), foreign)
+        return _with_ties(
+            Compared(opened.name, opened.inputs, found, compared, ran, plans, told), foreign
+        )
 
 
 def evaluate_runs(
-    runs: Mapping[str, str | Path], qrels: str | Path, queries: str | Path = "",
-    metrics: Sequence[str] = DEFAULT_METRICS, *, pairs: Sequence[tuple[str, str]] | None = None,
-    slices: Sequence[str] | None = None, seed: int = SEED, tie_width: float = TIE_WIDTH, resamples: int = RESAMPLES,
-    confidence: float = CONFIDENCE, differing: int = DIFFER_MOST, depth: int = DEPTH,
-) -> Compared:  # fmt: skip
+    runs: Mapping[str, str | Path],
+    qrels: str | Path,
+    queries: str | Path = "",
+    metrics: Sequence[str] = DEFAULT_METRICS,
+    *,
+    pairs: Sequence[tuple[str, str]] | None = None,
+    slices: Sequence[str] | None = None,
+    seed: int = SEED,
+    tie_width: float = TIE_WIDTH,
+    resamples: int = RESAMPLES,
+    confidence: float = CONFIDENCE,
+    differing: int = DIFFER_MOST,
+    depth: int = DEPTH,
+) -> Compared:
     """Evaluate and compare runs from files against judgements, without a collection.
 
     Every query with a relevant judgement is evaluated: one that a run lacks counts as 0. `queries` is a file of their
@@ -187,9 +247,17 @@ def evaluate_runs(
     foreign = foreign_runs(runs, deepest(names, depth))
     found = query_set_of_files(qrels, queries)
     compared = compare(
-        foreign.runs, found.judged, names, seed=seed, tie_width=tie_width, pairs=pairs, slices=slices,
-        resamples=resamples, confidence=confidence, depth=depth,
-    )  # fmt: skip
+        foreign.runs,
+        found.judged,
+        names,
+        seed=seed,
+        tie_width=tie_width,
+        pairs=pairs,
+        slices=slices,
+        resamples=resamples,
+        confidence=confidence,
+        depth=depth,
+    )
     ran = VariantRuns(foreign.runs, (), {})
     told = differences(None, (), compared, ran, differing)
     return _with_ties(Compared("", {}, found, compared, ran, {}, told), foreign)
@@ -198,12 +266,19 @@ def evaluate_runs(
 def _with_ties(compared: Compared, foreign: ForeignRuns) -> Compared:
     c = compared.comparison
     ranges = foreign.ranges(c.judged, c.metrics, c.depth, c.seed)
-    inputs = {**compared.inputs, **{f"run {name}": digest for name, digest in foreign.hashes.items()}}
+    inputs = {
+        **compared.inputs,
+        **{f"run {name}": digest for name, digest in foreign.hashes.items()},
+    }
     return replace(compared, inputs=inputs, ranges=ranges, file_notes=foreign.notes(ranges))
 
 
 def differences(
-    collection: Collection | None, variants: Sequence[Variant], compared: Comparison, ran: VariantRuns, limit: int
+    collection: Collection | None,
+    variants: Sequence[Variant],
+    compared: Comparison,
+    ran: VariantRuns,
+    limit: int,
 ) -> tuple[Difference, ...]:
     """The queries that differ most by the first metric, of the first MOST_PAIRS pairs, each explained on both sides; a
     run from a file has nothing to explain."""
@@ -218,11 +293,25 @@ def differences(
             pages = [ran.runs[n].get(row["query_id"], ()) for n in (a, b)]
             target = _target(grades, pages)
             sides = [
-                _side(collection, n, known.get(n), asked[row["query_id"]], value, page, target, grades)
-                for n, value, page in zip((a, b), (row["value_a"], row["value_b"]), pages, strict=True)
+                _side(
+                    collection, n, known.get(n), asked[row["query_id"]], value, page, target, grades
+                )
+                for n, value, page in zip(
+                    (a, b), (row["value_a"], row["value_b"]), pages, strict=True
+                )
             ]
-            out.append(Difference(row["query_id"], row["text"], metric, row["difference"], target,
-                                  titles_of(collection, [target])[target], grades[target], *sides))  # fmt: skip
+            out.append(
+                Difference(
+                    row["query_id"],
+                    row["text"],
+                    metric,
+                    row["difference"],
+                    target,
+                    titles_of(collection, [target])[target],
+                    grades[target],
+                    *sides,
+                )
+            )
     return tuple(out)
 
 
@@ -230,24 +319,38 @@ def explained(told: Explanation) -> str:
     """An explanation in one line: a row's rank and lists, or what kept it out."""
     if told.rank is None:
         return "absent: " + "; ".join(f"{a.reason}, {a.detail}" for a in told.absences)
-    lists = ", ".join(f"{n} {r} (+{told.contributions.get(n, 0.0):.4f})" for n, r in told.ranks.items())
+    lists = ", ".join(
+        f"{n} {r} (+{told.contributions.get(n, 0.0):.4f})" for n, r in told.ranks.items()
+    )
     lacking = "".join(f"; not in {a.where}: {a.reason}, {a.detail}" for a in told.missing)
     return f"row {told.rank}, by {lists or 'no list'}{lacking}"
 
 
 def _side(
-    collection: Collection | None, name: str, variant: Variant | None, query: Query, value: float,
-    page: Sequence[str], target: str, grades: Mapping[str, int],
-) -> Side:  # fmt: skip
+    collection: Collection | None,
+    name: str,
+    variant: Variant | None,
+    query: Query,
+    value: float,
+    page: Sequence[str],
+    target: str,
+    grades: Mapping[str, int],
+) -> Side:
     titles = titles_of(collection, page[:PAGE])
     shown = tuple(Shown(n, d, titles[d], grades.get(d)) for n, d in enumerate(page[:PAGE], 1))
     rank = page.index(target) + 1 if target in page else None
     if collection is None or variant is None:
-        told = "no results for this query" if not page else f"{counted(len(page), 'document')} in the run"
+        told = (
+            "no results for this query"
+            if not page
+            else f"{counted(len(page), 'document')} in the run"
+        )
         return Side(name, value, shown, rank, told, "")
     result = collection.search(query, variant, with_chunks=False)
     point = best_row(collection, result.fused.ids, target)
-    told = "not in the collection" if point is None else explained(explain(collection, result, point))
+    told = (
+        "not in the collection" if point is None else explained(explain(collection, result, point))
+    )
     command = "" if point is None else explain_command(collection.name, query, point, variant.name)
     return Side(name, value, shown, rank, told, command)
 
@@ -277,4 +380,7 @@ def titles_of(collection: Collection | None, documents: Sequence[str]) -> dict[s
     firsts = {d: next(iter(collection.stores.catalog.entity(d)), None) for d in documents}
     points = [p for p in firsts.values() if p is not None]
     chunks = {c.entity_id: c for c in collection.stores.catalog.chunks(points)} if points else {}
-    return {d: (chunks[d].title or " ".join(chunks[d].text[:400].split())[:80]) if d in chunks else "" for d in documents}
+    return {
+        d: (chunks[d].title or " ".join(chunks[d].text[:400].split())[:80]) if d in chunks else ""
+        for d in documents
+    }

@@ -52,10 +52,32 @@ MOST_SLICES = 12
 
 ABSENT = "(absent)"
 
-_FLOATS = ("value", "value_a", "value_b", "judged", "difference", "low", "high", "p", "p_holm", "p_floor",
-"effect",
-           "resolution")  # fmt: skip
-_COUNTS = ("n", "missing", "empty", "extra", "skipped", "results", "wins", "ties", "losses", "differing")
+_FLOATS = (
+    "value",
+    "value_a",
+    "value_b",
+    "judged",
+    "difference",
+    "low",
+    "high",
+    "p",
+    "p_holm",
+    "p_floor",
+    "effect",
+    "resolution",
+)
+_COUNTS = (
+    "n",
+    "missing",
+    "empty",
+    "extra",
+    "skipped",
+    "results",
+    "wins",
+    "ties",
+    "losses",
+    "differing",
+)
 
 
 def variant_table(
@@ -96,31 +118,73 @@ def variant_table(
 
 
 def pair_table(
-    values: Values, metrics: Sequence[str], pairs: Pairs, judged: Judged, *, seed: int, tie_width: float,
-    resamples: int, confidence: float,
-) -> pl.DataFrame:  # fmt: skip
+    values: Values,
+    metrics: Sequence[str],
+    pairs: Pairs,
+    judged: Judged,
+    *,
+    seed: int,
+    tie_width: float,
+    resamples: int,
+    confidence: float,
+) -> pl.DataFrame:
     """One row a pair and metric, `difference` = b - a; Holm's family is every row of the table."""
     keys = [(a, b, m) for a, b in pairs for m in metrics]
     found = paired_rows(
-        _differences(values, keys, judged.ids), seed=seed, tie_width=tie_width, resamples=resamples,
+        _differences(values, keys, judged.ids),
+        seed=seed,
+        tie_width=tie_width,
+        resamples=resamples,
         confidence=confidence,
-    )  # fmt: skip
+    )
     rows = [
-        {"a": a, "b": b, "metric": m, "value_a": mean(values[a][m].values()),
-         "value_b": mean(values[b][m].values()), **asdict(result), "p_holm": corrected}
-        for (a, b, m), result, corrected in zip(keys, found, holm([r.p for r in found]), strict=True)
-    ]  # fmt: skip
+        {
+            "a": a,
+            "b": b,
+            "metric": m,
+            "value_a": mean(values[a][m].values()),
+            "value_b": mean(values[b][m].values()),
+            **asdict(result),
+            "p_holm": corrected,
+        }
+        for (a, b, m), result, corrected in zip(
+            keys, found, holm([r.p for r in found]), strict=True
+        )
+    ]
     columns = [
-        "a", "b", "metric", "n", "value_a", "value_b", "difference", "low", "high", "p", "p_holm", "p_floor",
-        "effect", "wins", "ties", "losses", "differing", "resolution",
-    ]  # fmt: skip
+        "a",
+        "b",
+        "metric",
+        "n",
+        "value_a",
+        "value_b",
+        "difference",
+        "low",
+        "high",
+        "p",
+        "p_holm",
+        "p_floor",
+        "effect",
+        "wins",
+        "ties",
+        "losses",
+        "differing",
+        "resolution",
+    ]
     return _frame(columns, [tuple(row[c] for c in columns) for row in rows])
 
 
 def query_table(runs: Mapping[str, Run], values: Values, judged: Judged) -> pl.DataFrame:
     """One row an evaluated query, variant and metric; `results` counts the documents returned."""
     rows = [
-        (query.id, query.text, variant, metric, found[query.id], len(runs[variant].get(query.id, ())))
+        (
+            query.id,
+            query.text,
+            variant,
+            metric,
+            found[query.id],
+            len(runs[variant].get(query.id, ())),
+        )
         for variant, metrics in values.items()
         for metric, found in metrics.items()
         for query in judged.queries
@@ -140,9 +204,16 @@ def sliceable(judged: Judged) -> tuple[str, ...]:
 
 
 def slice_table(
-    values: Values, metrics: Sequence[str], pairs: Pairs, judged: Judged, attributes: Sequence[str], *, seed:
-    int, resamples: int, confidence: float,
-) -> pl.DataFrame:  # fmt: skip
+    values: Values,
+    metrics: Sequence[str],
+    pairs: Pairs,
+    judged: Judged,
+    attributes: Sequence[str],
+    *,
+    seed: int,
+    resamples: int,
+    confidence: float,
+) -> pl.DataFrame:
     """One row an attribute's value, pair and metric: n, difference and interval; figures are left out
     (`suppressed`) where the slice has fewer than LEAST_QUERIES queries. Raises BadParameter for an attribute
     that no query has."""
@@ -159,11 +230,23 @@ def slice_table(
             differences = _differences(values, keys, ids)
             bounds = intervals(differences, seed=seed, resamples=resamples, confidence=confidence)
             rows += [
-                (attribute, label, len(ids), a, b, m, None if few else float(row.mean()), low, high, few)
+                (
+                    attribute,
+                    label,
+                    len(ids),
+                    a,
+                    b,
+                    m,
+                    None if few else float(row.mean()),
+                    low,
+                    high,
+                    few,
+                )
                 for (a, b, m), row, (low, high) in zip(keys, differences, bounds, strict=True)
             ]
     return _frame(
-        ["attribute", "label", "n", "a", "b", "metric", "difference", "low", "high", "suppressed"], rows
+        ["attribute", "label", "n", "a", "b", "metric", "difference", "low", "high", "suppressed"],
+        rows,
     )
 
 
@@ -181,7 +264,9 @@ def _label(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _differences(values: Values, keys: Sequence[tuple[str, str, str]], ids: Sequence[str]) -> np.ndarray:
+def _differences(
+    values: Values, keys: Sequence[tuple[str, str, str]], ids: Sequence[str]
+) -> np.ndarray:
     """Array (keys, ids) of b - a."""
     import numpy as np
 
@@ -192,7 +277,11 @@ def _differences(values: Values, keys: Sequence[tuple[str, str, str]], ids: Sequ
 def _frame(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
     import polars as pl
 
-    kinds = {c: pl.Float64 for c in _FLOATS} | {c: pl.Int64 for c in _COUNTS} | {"suppressed": pl.Boolean}
+    kinds = (
+        {c: pl.Float64 for c in _FLOATS}
+        | {c: pl.Int64 for c in _COUNTS}
+        | {"suppressed": pl.Boolean}
+    )
     # Polars speaks UTF-8: a lone surrogate in an id or a query is shown by its escape.
     safe = [tuple(utf8(v) if isinstance(v, str) else v for v in row) for row in rows]
     return pl.DataFrame(safe, schema={c: kinds.get(c, pl.String) for c in columns}, orient="row")
@@ -304,20 +393,29 @@ class Comparison:
         """(sentence, its figures) for every variant, by the metric (the first one) and the highest mean first: the
         best variant, then each other one against it, or against the one that it was compared with."""
         (metric,) = metric_names([metric or self.metrics[0]])
-        means = {v: m for v, m in self.per_variant.filter(metric=metric).select("variant", "value").rows()}
+        means = {
+            v: m
+            for v, m in self.per_variant.filter(metric=metric).select("variant", "value").rows()
+        }
         if not self.n:
             return (("No query could be evaluated.", ""),)
         ranked = sorted(self.variants, key=lambda v: -means[v])
         best = ranked[0]
         equal = [v for v in ranked if means[best] - means[v] <= self.tie_width]
-        found = [(f"Best: {' and '.join(equal)}, {metric} {means[best]:.3f}.",
-                  f"The highest mean of {counted(len(ranked), 'run')} over {counted(self.n, 'query', 'queries')}.")]
+        found = [
+            (
+                f"Best: {' and '.join(equal)}, {metric} {means[best]:.3f}.",
+                f"The highest mean of {counted(len(ranked), 'run')} over {counted(self.n, 'query', 'queries')}.",
+            )
+        ]
         pairs = self.per_pair.filter(metric=metric).to_dicts()
         for other in ranked[1:]:
             mine = [r for r in pairs if other in (r["a"], r["b"])]
             row = next((r for r in mine if best in (r["a"], r["b"])), mine[0] if mine else None)
             if row is None:
-                found.append((f"{other} was compared with no other: {metric} {means[other]:.3f}.", ""))
+                found.append(
+                    (f"{other} was compared with no other: {metric} {means[other]:.3f}.", "")
+                )
             else:
                 found.append((self._verdict(row, other), self.sentence(row["a"], row["b"], metric)))
         return tuple(found)
@@ -335,7 +433,11 @@ class Comparison:
         corrected = f"p = {row['p_holm']:.2g}" + (
             f" after correction for {self.tests} tests" if self.tests > 1 else " in 1 test"
         )
-        bounds = (-row["high"], -row["low"]) if turned and row["low"] is not None else (row["low"], row["high"])
+        bounds = (
+            (-row["high"], -row["low"])
+            if turned and row["low"] is not None
+            else (row["low"], row["high"])
+        )
         match self.outcome(row):
             case "too few":
                 return f"{variant} and {against}: too few queries to tell ({row['n']})."
@@ -365,7 +467,8 @@ class Comparison:
         found = self.per_pair.filter(a=a, b=b, metric=metric).to_dicts()
         if not found:
             known = ", ".join(
-                " / ".join(p) for p in self.per_pair.select("a", "b").unique(maintain_order=True).rows()
+                " / ".join(p)
+                for p in self.per_pair.select("a", "b").unique(maintain_order=True).rows()
             )
             raise BadParameter(
                 f"{a} / {b} on {metric} was not compared", do=f"Compared: {known or 'nothing'}"
@@ -407,7 +510,8 @@ class Comparison:
             f"{counted(row['wins'], 'win')}, {counted(row['ties'], 'tie')} within {self.tie_width:g}, {counted(row['losses'], 'loss', 'losses')}"
         )
         parts.append(
-            counted(row["n"], "query", "queries") + (f", {self.skipped.height} skipped" if self.skipped.height else "")
+            counted(row["n"], "query", "queries")
+            + (f", {self.skipped.height} skipped" if self.skipped.height else "")
         )
         if row["resolution"] is not None:
             parts.append(f"this set resolves ±{row['resolution']:.4f}")
@@ -418,27 +522,45 @@ class Comparison:
         that differ most for every pair and metric. Equal inputs give equal data."""
         pairs = self.per_pair.select("a", "b", "metric").rows()
         return {
-            "variants": list(self.variants), "metrics": list(self.metrics), "evaluated": self.n,
-            "depth": self.depth, "descriptions": self.descriptions,
-            "skipped": self.judged.reasons, "notes": list(self.notes), "seed": self.seed,
-            "warnings": list(self.warnings), "judged_at_10": dict(self.judged_at_10), "tests": self.tests,
+            "variants": list(self.variants),
+            "metrics": list(self.metrics),
+            "evaluated": self.n,
+            "depth": self.depth,
+            "descriptions": self.descriptions,
+            "skipped": self.judged.reasons,
+            "notes": list(self.notes),
+            "seed": self.seed,
+            "warnings": list(self.warnings),
+            "judged_at_10": dict(self.judged_at_10),
+            "tests": self.tests,
             "verdicts": [said for said, _ in self.verdicts()],
-            "tie_width": self.tie_width, "resamples": self.resamples, "confidence": self.confidence,
-            "per_variant": self.per_variant.to_dicts(), "per_pair": self.per_pair.to_dicts(),
+            "tie_width": self.tie_width,
+            "resamples": self.resamples,
+            "confidence": self.confidence,
+            "per_variant": self.per_variant.to_dicts(),
+            "per_pair": self.per_pair.to_dicts(),
             "per_slice": self.per_slice.to_dicts(),
             "most_different": [
                 {"a": a, "b": b, "metric": m, **row}
-                for a, b, m in pairs for row in self.most_different(a, b, m).to_dicts()
+                for a, b, m in pairs
+                for row in self.most_different(a, b, m).to_dicts()
             ],
-        }  # fmt: skip
+        }
 
 
 def compare(
-    runs: Mapping[str, Run], judged: Judged, metrics: Sequence[str] = DEFAULT_METRICS, *, seed: int = SEED,
-    tie_width: float = TIE_WIDTH, pairs: Sequence[tuple[str, str]] | None = None,
-    slices: Sequence[str] | None = None, resamples: int = RESAMPLES, confidence: float = CONFIDENCE,
+    runs: Mapping[str, Run],
+    judged: Judged,
+    metrics: Sequence[str] = DEFAULT_METRICS,
+    *,
+    seed: int = SEED,
+    tie_width: float = TIE_WIDTH,
+    pairs: Sequence[tuple[str, str]] | None = None,
+    slices: Sequence[str] | None = None,
+    resamples: int = RESAMPLES,
+    confidence: float = CONFIDENCE,
     depth: int = DEPTH,
-) -> Comparison:  # fmt: skip
+) -> Comparison:
     """Evaluate runs (variant to query id to document ids, best first) and compare them pair by pair.
 
     A metric without a cutoff reads the first `depth` documents. A query's own document is left out of a ranking.
@@ -470,7 +592,9 @@ def compare(
         skipped=skipped_table(judged),
         judged=judged,
         checks=checks,
-        judged_at_10={v: judged_share(run, judged.grades, f"P@{JUDGED_DEPTH}") for v, run in runs.items()},
+        judged_at_10={
+            v: judged_share(run, judged.grades, f"P@{JUDGED_DEPTH}") for v, run in runs.items()
+        },
         seed=seed,
         tie_width=tie_width,
         resamples=resamples,
@@ -479,10 +603,14 @@ def compare(
     )
 
 
-def _pairs(variants: Sequence[str], pairs: Sequence[tuple[str, str]] | None) -> list[tuple[str, str]]:
+def _pairs(
+    variants: Sequence[str], pairs: Sequence[tuple[str, str]] | None
+) -> list[tuple[str, str]]:
     if pairs is None:
         return [(a, b) for i, a in enumerate(variants) for b in variants[i + 1 :]]
     for name in (n for pair in pairs for n in pair):
         if name not in variants:
-            raise BadParameter(f"unknown variant {name!r} in a pair", do=f"There are: {', '.join(variants)}")
+            raise BadParameter(
+                f"unknown variant {name!r} in a pair", do=f"There are: {', '.join(variants)}"
+            )
     return list(dict.fromkeys(pairs))

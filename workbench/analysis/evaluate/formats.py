@@ -129,8 +129,11 @@ def _run_rows(path: Path) -> Iterator[tuple[str, list[str]]]:
                 if len(cells) < len(TREC_RUN)
                 else ""
             )
-            raise SourceError(f"{len(cells)} columns in place of the {len(TREC_RUN)} of a TREC run{missed}",
-                              where=where, do=f"Give {', '.join(TREC_RUN)}")  # fmt: skip
+            raise SourceError(
+                f"{len(cells)} columns in place of the {len(TREC_RUN)} of a TREC run{missed}",
+                where=where,
+                do=f"Give {', '.join(TREC_RUN)}",
+            )
         if cells:
             yield where, cells
 
@@ -191,6 +194,7 @@ def _plain(ids: Iterable[str], kind: str, inner_blanks: bool = False) -> None:
 
 # ---- Runs of other systems: read from files, laid beside ours, and how far their ties could ----
 
+
 @dataclass(frozen=True)
 class ForeignRuns:
     """Runs by name, with the content hash of each file; `depth` documents of each query are evaluated."""
@@ -217,7 +221,9 @@ class ForeignRuns:
                 if q in own
             }
             if any(len({score for _, score in pairs}) < len(pairs) for pairs in scored.values()):
-                out[name] = {m: metric_range(scored, judged.grades, m, depth, seed) for m in metrics}
+                out[name] = {
+                    m: metric_range(scored, judged.grades, m, depth, seed) for m in metrics
+                }
         return out
 
     def notes(self, ranges: Mapping[str, Mapping[str, Range]]) -> tuple[str, ...]:
@@ -231,7 +237,9 @@ class ForeignRuns:
                     f"{name}: rankings longer than the {self.depth:,} documents that are evaluated, cut: {cut}"
                 )
             found += [
-                f"{name}: {tie_sentence(r)}" for r in ranges.get(name, {}).values() if r.low != r.high
+                f"{name}: {tie_sentence(r)}"
+                for r in ranges.get(name, {}).values()
+                if r.low != r.high
             ]
         return tuple(found)
 
@@ -249,7 +257,9 @@ def tie_sentence(found: Range) -> str:
 def foreign_runs(files: Mapping[str, str | Path], depth: int) -> ForeignRuns:
     """Read runs by name. Raises SourceError for a file that is no run."""
     read = {utf8(name): read_run(path) for name, path in files.items()}
-    return ForeignRuns(read, {name: content_hash(file.scored()) for name, file in read.items()}, depth)
+    return ForeignRuns(
+        read, {name: content_hash(file.scored()) for name, file in read.items()}, depth
+    )
 
 
 def named_files(runs: Sequence[str], named: bool) -> dict[str, str]:
@@ -261,11 +271,17 @@ def named_files(runs: Sequence[str], named: bool) -> dict[str, str]:
     for run in runs:
         splits = [(run[:n], run[n + 1 :]) for n, mark in enumerate(run) if mark == "="]
         # A name such as `bm25(k1=0.9)` and a path may both hold `=`: the file that is there decides, else the last one.
-        name, path = next((s for s in splits if Path(s[1]).expanduser().is_file()), splits[-1] if splits else ("", ""))
+        name, path = next(
+            (s for s in splits if Path(s[1]).expanduser().is_file()),
+            splits[-1] if splits else ("", ""),
+        )
         if not splits or Path(run).expanduser().exists():
             if named:
                 raise BadParameter(f"the run {run!r} has no name", do="Write NAME=FILE")
-            name, path = Path(run).name.removesuffix(".gz").rpartition(".")[0] or Path(run).name, run
+            name, path = (
+                Path(run).name.removesuffix(".gz").rpartition(".")[0] or Path(run).name,
+                run,
+            )
         if not name.strip() or not path:
             raise BadParameter(f"the run {run!r} has no name or no file", do="Write NAME=FILE")
         if name in found:

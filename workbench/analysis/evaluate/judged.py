@@ -45,7 +45,9 @@ def padded(left: Iterable[str], right: Iterable[str]) -> Padded:
     left, right = set(left), set(right)
     # An id that both sides hold has found its partner and explains nothing.
     partners = {padding_key(i): i for i in sorted(right - left, reverse=True)}
-    pairs = [(i, partners[key]) for i in sorted(left - right) if (key := padding_key(i)) in partners]
+    pairs = [
+        (i, partners[key]) for i in sorted(left - right) if (key := padding_key(i)) in partners
+    ]
     return Padded(len(pairs), tuple(pairs[:EXAMPLES_SHOWN]))
 
 
@@ -123,17 +125,23 @@ class Judged:
         )
         said += [f"{what}: {n}" for what, n in counted if n]
         if self.by_position:
-            said.append("all judged query ids lie between 1 and the number of queries: they may count the"
-                        " queries by position; they were matched by id")  # fmt: skip
+            said.append(
+                "all judged query ids lie between 1 and the number of queries: they may count the"
+                " queries by position; they were matched by id"
+            )
         if self.padded_queries.count:
             said.append(self.padded_queries.sentence("judged query ids", "ids of the query set"))
         if self.padded_documents.count:
-            said.append(self.padded_documents.sentence("judged documents", "documents of the collection"))
+            said.append(
+                self.padded_documents.sentence("judged documents", "documents of the collection")
+            )
         return tuple(said)
 
 
 def judge(
-    queries: Iterable[JudgedQuery] | None, qrels: Iterable[Qrel], documents: Iterable[str] | None = None
+    queries: Iterable[JudgedQuery] | None,
+    qrels: Iterable[Qrel],
+    documents: Iterable[str] | None = None,
 ) -> Judged:
     """Lay judgements over queries: each query is evaluated or skipped with a reason, misfits are counted.
 
@@ -177,13 +185,17 @@ def judge(
         own=own,
         orphans=orphans,
         unknown=None if exist is None else tuple(sorted(named - exist)),
-        only_unknown=() if exist is None else tuple(
-            q.id for q in evaluated if not any(g > 0 and d in exist for d, g in grades[q.id].items())
+        only_unknown=()
+        if exist is None
+        else tuple(
+            q.id
+            for q in evaluated
+            if not any(g > 0 and d in exist for d, g in grades[q.id].items())
         ),
         padded_queries=padded(orphans, known),
         padded_documents=Padded() if exist is None else padded(named, exist),
         by_position=bool(orphans) and _within(grades, len(asked)),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,8 +268,9 @@ def _graded(qrels: Iterable[Qrel]) -> tuple[dict[str, dict[str, int]], int, int]
         if of_query.setdefault(document, grade) != grade:
             raise ConflictingJudgements(
                 f"document {document!r} has the grades {of_query[document]} and {grade}",
-                where=f"query {query!r}", do="Keep one of them",
-            )  # fmt: skip
+                where=f"query {query!r}",
+                do="Keep one of them",
+            )
     return grades, judgements, judgements - sum(map(len, grades.values()))
 
 
@@ -267,7 +280,8 @@ def _once(queries: Sequence[JudgedQuery]) -> None:
             raise BadParameter(f"a query's id is text, not {query_id!r}")
         if times > 1:
             raise BadParameter(
-                f"query id {query_id!r} stands {times} times in the query set", do="Keep one of them"
+                f"query id {query_id!r} stands {times} times in the query set",
+                do="Keep one of them",
             )
 
 

@@ -32,22 +32,42 @@ class Effect:
 
 
 def judged_effects(
-    collection: Collection, judged: Judged, spec: str | Variant, answers: Sequence[Counterfactual], *,
-    metrics: Sequence[str] = METRICS, progress: Callable[[int], None] | None = None,
-) -> tuple[Effect, ...]:  # fmt: skip
+    collection: Collection,
+    judged: Judged,
+    spec: str | Variant,
+    answers: Sequence[Counterfactual],
+    *,
+    metrics: Sequence[str] = METRICS,
+    progress: Callable[[int], None] | None = None,
+) -> tuple[Effect, ...]:
     """The effect of every answer that turns a knob, in their order, one a metric; () where none does or nothing is
     judged. All changes share what they read, so one more costs almost nothing."""
     base = variant(spec)
     changed = {c.knob: (c, with_knobs(base, c.change)) for c in answers if c.change}
     if not changed or not judged.queries:
         return ()
-    ran = run_variants(collection, judged.queries, [base, *(v for _, v in changed.values())], progress=progress)
+    ran = run_variants(
+        collection, judged.queries, [base, *(v for _, v in changed.values())], progress=progress
+    )
     pairs = [(base.name, v.name) for _, v in changed.values()]
     found: Comparison = compare(ran.runs, judged, metrics, pairs=pairs, slices=())
-    return tuple(_effect(found, base, v, c, metric) for c, v in changed.values() for metric in found.metrics)
+    return tuple(
+        _effect(found, base, v, c, metric) for c, v in changed.values() for metric in found.metrics
+    )
 
 
-def _effect(found: Comparison, base: Variant, changed: Variant, answer: Counterfactual, metric: str) -> Effect:
+def _effect(
+    found: Comparison, base: Variant, changed: Variant, answer: Counterfactual, metric: str
+) -> Effect:
     row = found.pair(base.name, changed.name, metric)
-    return Effect(answer.knob, answer.plain, metric, row["n"], row["wins"], row["ties"], row["losses"], row["difference"],
-                  found.sentence(base.name, changed.name, metric))  # fmt: skip
+    return Effect(
+        answer.knob,
+        answer.plain,
+        metric,
+        row["n"],
+        row["wins"],
+        row["ties"],
+        row["losses"],
+        row["difference"],
+        found.sentence(base.name, changed.name, metric),
+    )

@@ -55,23 +55,36 @@ class Pool:
 
 
 def pools(
-    collection: str | Collection, queries: Sequence[JudgedQuery | str], variants: Sequence[str | Variant], *,
-    depth: int = PAGE, seed: int = SEED,
-) -> tuple[Pool, ...]:  # fmt: skip
+    collection: str | Collection,
+    queries: Sequence[JudgedQuery | str],
+    variants: Sequence[str | Variant],
+    *,
+    depth: int = PAGE,
+    seed: int = SEED,
+) -> tuple[Pool, ...]:
     """The pools of these queries: the first `depth` documents of each variant, without a query's own. A text is a query whose id is `q` and its
     place, from 1. Raises BadParameter for an id that stands twice."""
     if depth < 1:
         raise BadParameter(f"a pool of depth {depth} is empty", do="Use at least 1")
     chosen = distinct_variants(variants)
-    asked = [q if isinstance(q, JudgedQuery) else JudgedQuery(f"q{n}", q) for n, q in enumerate(queries, 1)]
+    asked = [
+        q if isinstance(q, JudgedQuery) else JudgedQuery(f"q{n}", q)
+        for n, q in enumerate(queries, 1)
+    ]
     if len({q.id for q in asked}) < len(asked):
         raise BadParameter("a query id stands twice in what is to be judged")
-    with nullcontext(collection) if isinstance(collection, Collection) else open_collection(collection) as opened:
+    with (
+        nullcontext(collection)
+        if isinstance(collection, Collection)
+        else open_collection(collection) as opened
+    ):
         asked, _ = with_own_documents(opened, asked, (), opened.stores.catalog.documents())
         return tuple(_pool(opened, q, chosen, depth, seed) for q in asked)
 
 
-def _pool(collection: Collection, query: JudgedQuery, variants: Sequence[Variant], depth: int, seed: int) -> Pool:
+def _pool(
+    collection: Collection, query: JudgedQuery, variants: Sequence[Variant], depth: int, seed: int
+) -> Pool:
     memo: dict = {}
     catalog = collection.stores.catalog
     found_by: dict[str, list[str]] = {}
@@ -87,9 +100,13 @@ def _pool(collection: Collection, query: JudgedQuery, variants: Sequence[Variant
             best.setdefault(document, first[document])
     order = sorted(found_by, key=lambda d: content_hash(seed, query.id, d))
     chunks = catalog.chunks([best[d] for d in order]) if order else []
-    return Pool(query, tuple(
-        Item(d, c.title, c.text[:EXCERPT], tuple(found_by[d])) for d, c in zip(order, chunks, strict=True)
-    ))  # fmt: skip
+    return Pool(
+        query,
+        tuple(
+            Item(d, c.title, c.text[:EXCERPT], tuple(found_by[d]))
+            for d, c in zip(order, chunks, strict=True)
+        ),
+    )
 
 
 class Judging:
@@ -99,10 +116,18 @@ class Judging:
     holds already are kept, and judging goes on at the first document without one. The queries are saved beside it.
     """
 
-    def __init__(self, pooled: Sequence[Pool], path: str | Path, scale: Sequence[str] = SCALE) -> None:
+    def __init__(
+        self, pooled: Sequence[Pool], path: str | Path, scale: Sequence[str] = SCALE
+    ) -> None:
         if not 2 <= len(scale) <= 10:
-            raise BadParameter(f"a scale has 2 to 10 grades, not {len(scale)}", do="One key is one grade")
-        self.pools, self.path, self.scale = tuple(p for p in pooled if p.items), Path(path), tuple(scale)
+            raise BadParameter(
+                f"a scale has 2 to 10 grades, not {len(scale)}", do="One key is one grade"
+            )
+        self.pools, self.path, self.scale = (
+            tuple(p for p in pooled if p.items),
+            Path(path),
+            tuple(scale),
+        )
         self.grades: dict[tuple[str, str], int] = {}
         if self.path.exists():
             self.grades = {(q.query_id, q.entity_id): q.grade for q in read_qrels(self.path)}
@@ -138,7 +163,9 @@ class Judging:
     def grade(self, value: int) -> None:
         """Grade the current document, save, and go to the next one without a grade. Raises BadParameter."""
         if not 0 <= value < len(self.scale):
-            raise BadParameter(f"grade {value} is not on the scale", do=f"Use 0 to {len(self.scale) - 1}")
+            raise BadParameter(
+                f"grade {value} is not on the scale", do=f"Use 0 to {len(self.scale) - 1}"
+            )
         if self.place < self.total:
             self.grades[self._order[self.place]] = value
             self.save()
@@ -166,7 +193,14 @@ class Judging:
 Weights = Literal["none", "linear", "quadratic"]
 _POWER = {"none": 0, "linear": 1, "quadratic": 2}
 
-NAMES = ((0.0, "worse than chance"), (0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"), (1.0, "almost perfect"))
+NAMES = (
+    (0.0, "worse than chance"),
+    (0.2, "slight"),
+    (0.4, "fair"),
+    (0.6, "moderate"),
+    (0.8, "substantial"),
+    (1.0, "almost perfect"),
+)
 """Words for kappa up to each bound (Landis and Koch 1977): a custom, no law."""
 
 
@@ -211,12 +245,17 @@ class Agreement:
         said += f"; kappa {self.kappa:.2f} ({named(self.kappa)})"
         if self.low is not None:
             said += f", 95% interval {self.low:.2f} to {self.high:.2f}"
-        for what, value in (("weighted by squares", self.weighted), ("relevant or not", self.relevant)):
+        for what, value in (
+            ("weighted by squares", self.weighted),
+            ("relevant or not", self.relevant),
+        ):
             said += f"; {what} {value:.2f}" if value is not None else ""
         return said
 
 
-def agreement(a: Iterable[Qrel], b: Iterable[Qrel], *, seed: int = RESAMPLING_SEED, resamples: int = RESAMPLES) -> Agreement:
+def agreement(
+    a: Iterable[Qrel], b: Iterable[Qrel], *, seed: int = RESAMPLING_SEED, resamples: int = RESAMPLES
+) -> Agreement:
     """Compare two judges' grades. Raises BadParameter for a judge who graded one pair twice and differently."""
     first, second = _grades(a, "the first"), _grades(b, "the second")
     pairs = sorted(first.keys() & second.keys())
@@ -224,12 +263,18 @@ def agreement(a: Iterable[Qrel], b: Iterable[Qrel], *, seed: int = RESAMPLING_SE
     low, high = _interval(x, y, seed, resamples)
     differing = [Disagreement(*p, first[p], second[p]) for p in pairs if first[p] != second[p]]
     return Agreement(
-        len(pairs), len(first) - len(pairs), len(second) - len(pairs),
+        len(pairs),
+        len(first) - len(pairs),
+        len(second) - len(pairs),
         sum(i == j for i, j in zip(x, y, strict=True)) / len(pairs) if pairs else None,
-        kappa(x, y), kappa(x, y, "quadratic"), kappa([g > 0 for g in x], [g > 0 for g in y]), low, high,
+        kappa(x, y),
+        kappa(x, y, "quadratic"),
+        kappa([g > 0 for g in x], [g > 0 for g in y]),
+        low,
+        high,
         dict(sorted(Counter(zip(x, y, strict=True)).items())),
         tuple(sorted(differing, key=lambda d: (-abs(d.a - d.b), d.query_id, d.entity_id))),
-    )  # fmt: skip
+    )
 
 
 def kappa(a: Sequence[int], b: Sequence[int], weights: Weights = "none") -> float | None:
@@ -240,7 +285,9 @@ def kappa(a: Sequence[int], b: Sequence[int], weights: Weights = "none") -> floa
     BadParameter for two lengths.
     """
     if len(a) != len(b):
-        raise BadParameter(f"two judges of the same pairs give as many grades, not {len(a)} and {len(b)}")
+        raise BadParameter(
+            f"two judges of the same pairs give as many grades, not {len(a)} and {len(b)}"
+        )
     if weights not in _POWER:
         raise BadParameter(f"unknown weights {weights!r}", do=f"Use {', '.join(_POWER)}")
     power, n = _POWER[weights], len(a)
@@ -252,7 +299,11 @@ def kappa(a: Sequence[int], b: Sequence[int], weights: Weights = "none") -> floa
 
 def named(value: float) -> str:
     """The word for a kappa."""
-    return next((word for bound, word in NAMES if value <= bound), NAMES[-1][1]) if value > 0 else NAMES[0][1]
+    return (
+        next((word for bound, word in NAMES if value <= bound), NAMES[-1][1])
+        if value > 0
+        else NAMES[0][1]
+    )
 
 
 def _distance(i: int, j: int, power: int) -> int:
@@ -263,11 +314,17 @@ def _grades(qrels: Iterable[Qrel], who: str) -> dict[tuple[str, str], int]:
     found: dict[tuple[str, str], int] = {}
     for q in qrels:
         if found.setdefault((q.query_id, q.entity_id), q.grade) != q.grade:
-            raise BadParameter(f"{who} judge gave document {q.entity_id!r} two grades", where=f"query {q.query_id!r}", do="Keep one")
+            raise BadParameter(
+                f"{who} judge gave document {q.entity_id!r} two grades",
+                where=f"query {q.query_id!r}",
+                do="Keep one",
+            )
     return found
 
 
-def _interval(a: Sequence[int], b: Sequence[int], seed: int, resamples: int) -> tuple[float | None, float | None]:
+def _interval(
+    a: Sequence[int], b: Sequence[int], seed: int, resamples: int
+) -> tuple[float | None, float | None]:
     """Percentile bootstrap over pairs, in the table of counts; resamples without a kappa are left out."""
     if len(a) < LEAST_QUERIES:
         return None, None
@@ -276,8 +333,14 @@ def _interval(a: Sequence[int], b: Sequence[int], seed: int, resamples: int) -> 
     grades = sorted({*a, *b})
     place = {g: n for n, g in enumerate(grades)}
     size = len(grades)
-    counts = np.bincount([place[i] * size + place[j] for i, j in zip(a, b, strict=True)], minlength=size * size)
-    drawn = np.random.default_rng(seed).multinomial(len(a), counts / len(a), size=resamples).reshape(resamples, size, size)
+    counts = np.bincount(
+        [place[i] * size + place[j] for i, j in zip(a, b, strict=True)], minlength=size * size
+    )
+    drawn = (
+        np.random.default_rng(seed)
+        .multinomial(len(a), counts / len(a), size=resamples)
+        .reshape(resamples, size, size)
+    )
     observed = len(a) - np.trace(drawn, axis1=1, axis2=2)
     expected = len(a) - (drawn.sum(axis=2) * drawn.sum(axis=1)).sum(axis=1) / len(a)
     found = 1 - observed[expected > 0] / expected[expected > 0]

@@ -91,16 +91,22 @@ def titles(
 
 
 def spans(
-    chunks: Chunks, *, words: int = SPAN_WORDS, limit: int | None = None, seed: int = SEED,
+    chunks: Chunks,
+    *,
+    words: int = SPAN_WORDS,
+    limit: int | None = None,
+    seed: int = SEED,
     tokenizer: Tokenizer = DEFAULT,
-) -> KnownItems:  # fmt: skip
+) -> KnownItems:
     """A quotation of `words` consecutive words from each document, place chosen by seed, as a query for it.
 
     Reads the chunks twice. Dropped with the reason: a document too short, a span without terms, a span that
     stands verbatim (case and white space ignored) in another document too, and beyond `limit`.
     """
     if words < _LEAST_SPAN:
-        raise BadParameter(f"a span of {words} words quotes nothing", do=f"Ask for at least {_LEAST_SPAN}")
+        raise BadParameter(
+            f"a span of {words} words quotes nothing", do=f"Ask for at least {_LEAST_SPAN}"
+        )
     best: dict[str, tuple[str, str]] = {}
     seen: dict[str, None] = {}
     for chunk in chunks():
@@ -151,10 +157,12 @@ def identifiers(
             best[only] = min(best.get(only, lot), lot)
     found = {entity: best[entity][1] for entity in holds if entity in best}
     without = sum(not any_held for any_held in holds.values())
-    dropped = Counter({
-        "no identifier": without,
-        "identifiers shared with other documents": len(holds) - without - len(found),
-    })  # fmt: skip
+    dropped = Counter(
+        {
+            "no identifier": without,
+            "identifiers shared with other documents": len(holds) - without - len(found),
+        }
+    )
     return _set("identifier", found, dropped, "one identifier of each document", limit, seed)
 
 
@@ -196,7 +204,9 @@ def split(queries: Sequence[JudgedQuery], fraction: float = 0.5, seed: int = SEE
     return Split(tune, tuple(q for q in queries if q.id not in kept), rule)
 
 
-def folds_of(queries: Sequence[JudgedQuery], count: int, seed: int = SEED) -> tuple[tuple[JudgedQuery, ...], ...]:
+def folds_of(
+    queries: Sequence[JudgedQuery], count: int, seed: int = SEED
+) -> tuple[tuple[JudgedQuery, ...], ...]:
     """The queries in `count` parts of about equal size, by the hash of seed and id: no query changes its part when others
     come or go."""
     parts: list[list[JudgedQuery]] = [[] for _ in range(count)]
@@ -234,7 +244,12 @@ def _elsewhere(chunks: Chunks, found: Mapping[str, str]) -> set[str]:
 
 
 def _set(
-    kind: str, found: Mapping[str, str], dropped: Counter[str], rule: str, limit: int | None, seed: int
+    kind: str,
+    found: Mapping[str, str],
+    dropped: Counter[str],
+    rule: str,
+    limit: int | None,
+    seed: int,
 ) -> KnownItems:
     queries = [
         JudgedQuery(f"{kind}:{entity}", text, {"kind": kind, **attributes_of(text)})

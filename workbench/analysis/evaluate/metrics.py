@@ -98,9 +98,18 @@ def measure(name: str) -> Measure:
             raise ValueError("it cannot be computed here")
         if type(found.aggregator()).__name__ != "MeanAgg":
             raise ValueError("it is not a mean over queries")
-    except (ValueError, NameError, AssertionError, TypeError, KeyError, RecursionError, MemoryError) as error:
+    except (
+        ValueError,
+        NameError,
+        AssertionError,
+        TypeError,
+        KeyError,
+        RecursionError,
+        MemoryError,
+    ) as error:
         raise BadParameter(
-            f"unknown metric {name!r}: {error}", do="Name one such as nDCG@10, R@100, RR, Success@8, AP, P@5"
+            f"unknown metric {name!r}: {error}",
+            do="Name one such as nDCG@10, R@100, RR, Success@8, AP, P@5",
         ) from error
     return found
 
@@ -108,7 +117,9 @@ def measure(name: str) -> Measure:
 def metric_names(names: Sequence[str]) -> tuple[str, ...]:
     """The canonical names (`NDCG@10` is `nDCG@10`), each once, in the order given. Raises BadParameter."""
     if isinstance(names, str):
-        raise BadParameter(f"metrics are a list of names, not the text {names!r}", do=f"Write [{names!r}]")
+        raise BadParameter(
+            f"metrics are a list of names, not the text {names!r}", do=f"Write [{names!r}]"
+        )
     return tuple(dict.fromkeys(str(measure(name)) for name in names))
 
 
@@ -162,7 +173,9 @@ def _evaluate(
         keys = {d: str(n) for n, d in enumerate(dict.fromkeys([*ranking, *grades[query]]))}
         relevance[number] = {keys[d]: max(0, grade) for d, grade in grades[query].items()}
         if ranking:
-            scored[number] = {keys[d]: float(len(ranking) - rank) for rank, d in enumerate(ranking, 1)}
+            scored[number] = {
+                keys[d]: float(len(ranking) - rank) for rank, d in enumerate(ranking, 1)
+            }
     if scored and names:
         back = {number: query for query, number in numbers.items()}
         pipeline = ir_measures.providers.FallbackProvider(
@@ -187,7 +200,12 @@ def judged_share(run: Run, grades: Mapping[str, Mapping[str, int]], name: str) -
 
 def _in_range(key: str, value: object) -> None:
     """Raises ValueError for a parameter that makes the evaluators compute nonsense or end the process."""
-    limits = {"cutoff": (1, MAX_CUTOFF), "rel": (1, MAX_GRADE), "recall": (0, 1), "p": (0.01, 0.9999)}
+    limits = {
+        "cutoff": (1, MAX_CUTOFF),
+        "rel": (1, MAX_GRADE),
+        "recall": (0, 1),
+        "p": (0.01, 0.9999),
+    }
     if key == "gains" and isinstance(value, dict):
         for part in (*value.keys(), *value.values()):
             if not isinstance(part, int) or not 0 <= part <= MAX_GRADE:
@@ -201,7 +219,8 @@ def _in_range(key: str, value: object) -> None:
 def _check(query: str, ranking: Sequence[str]) -> None:
     if isinstance(ranking, str):
         raise BadParameter(
-            f"a ranking is a list of document ids, not the text {ranking!r}", where=f"query {query!r}"
+            f"a ranking is a list of document ids, not the text {ranking!r}",
+            where=f"query {query!r}",
         )
     seen: set[str] = set()
     for document in ranking:
@@ -209,9 +228,10 @@ def _check(query: str, ranking: Sequence[str]) -> None:
             raise BadParameter(f"a document id is text, not {document!r}", where=f"query {query!r}")
         if document in seen:
             raise BadParameter(
-                f"document {document!r} stands twice in a ranking", where=f"query {query!r}",
+                f"document {document!r} stands twice in a ranking",
+                where=f"query {query!r}",
                 do="Turn a chunk ranking into a document ranking with documents()",
-            )  # fmt: skip
+            )
         seen.add(document)
 
 
@@ -315,7 +335,10 @@ def metric_range(
     keys = [(q, n) for q, orders in tried.items() for n in range(len(orders))]
     names = {key: str(place) for place, key in enumerate(keys)}
     values = per_query(
-        {names[q, n]: tried[q][n] for q, n in keys}, {names[q, n]: grades[q] for q, n in keys}, [metric], depth
+        {names[q, n]: tried[q][n] for q, n in keys},
+        {names[q, n]: grades[q] for q, n in keys},
+        [metric],
+        depth,
     )[name]
     of = {q: [values[names[q, n]] for n in range(len(orders))] for q, orders in tried.items()}
     return Range(
@@ -352,7 +375,9 @@ def _drawn(ids: Sequence[str], groups: Sequence[Tie], random: Random) -> Iterato
         yield out
 
 
-def _reordered(ids: Sequence[str], groups: Sequence[Tie], grades: Mapping[str, int], sign: int) -> list[str]:
+def _reordered(
+    ids: Sequence[str], groups: Sequence[Tie], grades: Mapping[str, int], sign: int
+) -> list[str]:
     """The ranking with each tie sorted by grade, ascending for sign 1 and descending for -1."""
     out = list(ids)
     for tie in groups:
@@ -364,4 +389,6 @@ def _reordered(ids: Sequence[str], groups: Sequence[Tie], grades: Mapping[str, i
 def _falling(scores: Sequence[float]) -> None:
     for rank, (above, below) in enumerate(zip(scores, scores[1:], strict=False), 1):
         if not above >= below:
-            raise BadParameter(f"the score of rank {rank} ({above}) is below the next one ({below})")
+            raise BadParameter(
+                f"the score of rank {rank} ({above}) is below the next one ({below})"
+            )

@@ -33,10 +33,16 @@ _WORDS = {language: frozenset(words.split()) for language, words in FUNCTION_WOR
 # A letter that of these languages one alone writes is one more vote.
 _OWN_LETTERS = {"ro": "ășț", "es": "ñ¿¡", "pt": "ãõ", "de": "ß"}
 _SCRIPTS = (
-    ("ja", regex.compile(r"[\p{Hiragana}\p{Katakana}]")), ("ko", regex.compile(r"\p{Hangul}")), ("zh", regex.compile(r"\p{Han}")),
-    ("ru", regex.compile(r"\p{Cyrillic}")), ("el", regex.compile(r"\p{Greek}")), ("ar", regex.compile(r"\p{Arabic}")),
-    ("he", regex.compile(r"\p{Hebrew}")), ("hi", regex.compile(r"\p{Devanagari}")), ("th", regex.compile(r"\p{Thai}")),
-)  # fmt: skip
+    ("ja", regex.compile(r"[\p{Hiragana}\p{Katakana}]")),
+    ("ko", regex.compile(r"\p{Hangul}")),
+    ("zh", regex.compile(r"\p{Han}")),
+    ("ru", regex.compile(r"\p{Cyrillic}")),
+    ("el", regex.compile(r"\p{Greek}")),
+    ("ar", regex.compile(r"\p{Arabic}")),
+    ("he", regex.compile(r"\p{Hebrew}")),
+    ("hi", regex.compile(r"\p{Devanagari}")),
+    ("th", regex.compile(r"\p{Thai}")),
+)
 _LETTER = regex.compile(r"\p{L}")
 _WORD = regex.compile(r"[\p{L}\p{M}]+(?:-\p{L}+)*")
 # Half of the letters: a Greek letter in an English sentence makes it no Greek.
@@ -54,7 +60,10 @@ def language_of(text: str) -> str:
             return language
     low = text.lower()
     words = set(_WORD.findall(low))
-    votes = {language: len(words & known) + any(c in low for c in _OWN_LETTERS.get(language, "")) for language, known in _WORDS.items()}
+    votes = {
+        language: len(words & known) + any(c in low for c in _OWN_LETTERS.get(language, ""))
+        for language, known in _WORDS.items()
+    }
     (language, most), (_, second) = sorted(votes.items(), key=lambda v: -v[1])[:2]
     return language if most > second else UNKNOWN
 
@@ -81,14 +90,23 @@ def attributes_of(text: str, tokenizer: Tokenizer = DEFAULT) -> dict[str, str | 
 
 
 def described(
-    queries: Sequence[JudgedQuery], texts: Iterable[str] | None = None, tokenizer: Tokenizer = DEFAULT
+    queries: Sequence[JudgedQuery],
+    texts: Iterable[str] | None = None,
+    tokenizer: Tokenizer = DEFAULT,
 ) -> tuple[JudgedQuery, ...]:
     """The queries with these attributes beside their own, which win. With `texts`, the collection's texts,
     read once, also `verbatim`: whether the whole query stands in one of them, case and white space
     ignored."""
     found = {} if texts is None else _standing(queries, texts)
     return tuple(
-        replace(q, attributes={**attributes_of(q.text, tokenizer), **(found.get(q.id) or {}), **q.attributes})
+        replace(
+            q,
+            attributes={
+                **attributes_of(q.text, tokenizer),
+                **(found.get(q.id) or {}),
+                **q.attributes,
+            },
+        )
         for q in queries
     )
 

@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from workbench.analysis.evaluate import known_items
-from workbench.analysis.evaluate.judged import Judged, OwnDocuments, judge, leakage, with_own_documents
+from workbench.analysis.evaluate.judged import (
+    Judged,
+    OwnDocuments,
+    judge,
+    leakage,
+    with_own_documents,
+)
 from workbench.analysis.evaluate.query_attributes import described
 from workbench.errors import BadParameter, NotAvailable
 from workbench.retrieval.search import Collection
@@ -22,8 +28,10 @@ from workbench.stores.hints import refuse_hopeless
 from workbench.types import content_hash
 
 MADE: dict[str, Callable[..., known_items.KnownItems]] = {
-    "titles": known_items.titles, "spans": known_items.spans, "identifiers": known_items.identifiers,
-}  # fmt: skip
+    "titles": known_items.titles,
+    "spans": known_items.spans,
+    "identifiers": known_items.identifiers,
+}
 """Query sets that are made from the collection itself, each query with the one document that it came from."""
 
 IR_DATASETS = "irds:"
@@ -57,10 +65,15 @@ class QuerySet:
 
 
 def query_set(
-    collection: Collection, queries: str | Sequence[JudgedQuery] = "", qrels: str | Sequence[Qrel] = "", *,
-    limit: int | None = None, seed: int = known_items.SEED, least: int = 1,
+    collection: Collection,
+    queries: str | Sequence[JudgedQuery] = "",
+    qrels: str | Sequence[Qrel] = "",
+    *,
+    limit: int | None = None,
+    seed: int = known_items.SEED,
+    least: int = 1,
     keep_own: bool = False,
-) -> QuerySet:  # fmt: skip
+) -> QuerySet:
     """The queries to evaluate, described by attributes for slices.
 
     `queries`: "" for the collection's own, a file, `titles`, `spans`, `identifiers`, or `irds:NAME`; or the queries.
@@ -87,18 +100,25 @@ def query_set(
         raise NothingToEvaluate(
             f"{len(found.queries)} of {len(asked)} queries can be evaluated, {least} are needed"
             + "".join(f"; {n} have {reason}" for reason, n in found.reasons.items()),
-            where=origin, do="Give judgements by --qrels, or compare without them: workbench replay",
-        )  # fmt: skip
+            where=origin,
+            do="Give judgements by --qrels, or compare without them: workbench replay",
+        )
     texts, told = _texts(collection, found)
     found = replace(found, queries=described(found.queries, texts, collection.stores.tokenizer))
     notes = [*warnings, *own.notes, *found.notes, *told]
     leaked = leakage(collection, found)
     if leaked is not None:
-        notes.append(f"leakage: {leaked[0]} of {leaked[1]} queries stand verbatim in their one relevant document")
+        notes.append(
+            f"leakage: {leaked[0]} of {leaked[1]} queries stand verbatim in their one relevant document"
+        )
     if filtered:
-        notes.append(f"queries that are searched within filters of their own: {filtered} of {len(asked)}")
+        notes.append(
+            f"queries that are searched within filters of their own: {filtered} of {len(asked)}"
+        )
     if beyond:
-        notes.append(f"queries beyond the limit of {limit}, left out by the hash of seed {seed} and id: {beyond}")
+        notes.append(
+            f"queries beyond the limit of {limit}, left out by the hash of seed {seed} and id: {beyond}"
+        )
     source = origin + (f"; judgements: {of}" if of else "")
     return QuerySet(found, source, tuple(notes), _digest(found), own, leaked and leaked[0])
 
@@ -109,10 +129,18 @@ def query_set_of_files(qrels: str | Path, queries: str | Path = "") -> QuerySet:
     warnings: list[str] = []
     asked = read_queries(queries) if queries else None
     found = judge(asked, read_qrels(qrels, warnings))
-    origin = f"judgements: {Path(qrels).name}" if asked is None else f"{Path(queries).name}; judgements: {Path(qrels).name}"
+    origin = (
+        f"judgements: {Path(qrels).name}"
+        if asked is None
+        else f"{Path(queries).name}; judgements: {Path(qrels).name}"
+    )
     if not found.queries:
         why = "".join(f"; {n} have {reason}" for reason, n in found.reasons.items())
-        raise NothingToEvaluate(f"no query can be evaluated{why}", where=origin, do="Give the judgements of these queries")
+        raise NothingToEvaluate(
+            f"no query can be evaluated{why}",
+            where=origin,
+            do="Give the judgements of these queries",
+        )
     if asked is not None:
         found = replace(found, queries=described(found.queries))
     return QuerySet(found, origin, (*warnings, *found.notes), _digest(found))
@@ -124,7 +152,11 @@ def _digest(judged: Judged) -> str:
 
 
 def _queries(
-    collection: Collection, queries: str | Sequence[JudgedQuery], limit: int | None, seed: int, warnings: list[str]
+    collection: Collection,
+    queries: str | Sequence[JudgedQuery],
+    limit: int | None,
+    seed: int,
+    warnings: list[str],
 ) -> tuple[list[JudgedQuery], Sequence[Qrel] | None, str]:
     """(queries, the judgements that come with them or None, where they come from)."""
     if not isinstance(queries, str):
@@ -133,24 +165,38 @@ def _queries(
         own = collection.stores.catalog.queries()
         if not own:
             raise BadParameter(
-                f"{collection.name} has no queries of its own", do=f"Use --queries FILE, {', '.join(MADE)} or irds:NAME"
+                f"{collection.name} has no queries of its own",
+                do=f"Use --queries FILE, {', '.join(MADE)} or irds:NAME",
             )
         return list(own), None, f"the queries of {collection.name}"
     if queries in MADE:
         chunks = known_items.chunks_of(collection.stores.catalog)
         made = MADE[queries](chunks, limit=limit, seed=seed, tokenizer=collection.stores.tokenizer)
-        warnings += [f"documents without such a query, {reason}: {n}" for reason, n in made.dropped.items()]
-        return list(made.queries), made.qrels, f"{queries} of {collection.name}: {made.rule}, seed {seed}"
+        warnings += [
+            f"documents without such a query, {reason}: {n}" for reason, n in made.dropped.items()
+        ]
+        return (
+            list(made.queries),
+            made.qrels,
+            f"{queries} of {collection.name}: {made.rule}, seed {seed}",
+        )
     if queries.startswith(IR_DATASETS):
         asked, judgements = _from_ir_datasets(queries)
         return asked, judgements, queries
     if not Path(queries).expanduser().exists():
-        raise SourceError("the query file is not there", where=queries, do=f"Or name one of {', '.join(MADE)}, or irds:NAME")
+        raise SourceError(
+            "the query file is not there",
+            where=queries,
+            do=f"Or name one of {', '.join(MADE)}, or irds:NAME",
+        )
     return list(read_queries(queries)), None, Path(queries).name
 
 
 def _qrels(
-    collection: Collection, qrels: str | Sequence[Qrel], given: Sequence[Qrel] | None, warnings: list[str]
+    collection: Collection,
+    qrels: str | Sequence[Qrel],
+    given: Sequence[Qrel] | None,
+    warnings: list[str],
 ) -> tuple[list[Qrel], str]:
     """(judgements, where they come from where that is not where the queries do)."""
     if not isinstance(qrels, str):
@@ -179,7 +225,9 @@ def _checked_filters(collection: Collection, queries: Sequence[JudgedQuery]) -> 
             refuse_hopeless(collection.stores.catalog, query.filters)
         except BadParameter as error:
             raise SourceError(
-                f"query {query.id!r}: {error.what}", where=query.where or f"the filters of a query of {collection.name}", do=error.do
+                f"query {query.id!r}: {error.what}",
+                where=query.where or f"the filters of a query of {collection.name}",
+                do=error.do,
             ) from None
     return len(filtered)
 
@@ -188,7 +236,9 @@ def _texts(collection: Collection, judged: Judged) -> tuple[Iterable[str] | None
     """The collection's texts for the attribute `verbatim`, or None and why it was left out."""
     checks = len(judged.queries) * collection.stores.catalog.n
     if checks > VERBATIM_CHECKS:
-        return None, [f"no slice by verbatim: {len(judged.queries):,} queries in {collection.stores.catalog.n:,} chunks are too many to look up"]
+        return None, [
+            f"no slice by verbatim: {len(judged.queries):,} queries in {collection.stores.catalog.n:,} chunks are too many to look up"
+        ]
     return (text for batch in collection.stores.catalog.texts() for _, text in batch), []
 
 
@@ -198,21 +248,31 @@ def _from_ir_datasets(name: str) -> tuple[list[JudgedQuery], list[Qrel]]:
     try:
         import ir_datasets
     except ImportError as error:
-        raise NotAvailable("the package ir_datasets is not installed", where=name, do="pip install ir_datasets, or give files") from error
+        raise NotAvailable(
+            "the package ir_datasets is not installed",
+            where=name,
+            do="pip install ir_datasets, or give files",
+        ) from error
     try:
         dataset = ir_datasets.load(called)
     except KeyError as error:
         raise BadParameter(f"ir_datasets knows no data set {called!r}") from error
     for part in ("queries", "qrels"):
         if not getattr(dataset, f"has_{part}")():
-            raise BadParameter(f"the data set {called!r} has no {part}", do="Name one of its splits, such as …/test")
+            raise BadParameter(
+                f"the data set {called!r} has no {part}",
+                do="Name one of its splits, such as …/test",
+            )
     try:
         queries = [JudgedQuery(str(q.query_id), _query_text(q)) for q in dataset.queries_iter()]
-        qrels = [Qrel(str(j.query_id), str(j.doc_id), int(j.relevance)) for j in dataset.qrels_iter()]
+        qrels = [
+            Qrel(str(j.query_id), str(j.doc_id), int(j.relevance)) for j in dataset.qrels_iter()
+        ]
     except Exception as error:
         # The package raises requests', urllib's and its own errors here; the reader needs to know that nothing came.
         raise NotAvailable(
-            f"ir_datasets could not fetch {called!r}: {type(error).__name__}: {error}", do="Check the network, or give files"
+            f"ir_datasets could not fetch {called!r}: {type(error).__name__}: {error}",
+            do="Check the network, or give files",
         ) from error
     return queries, qrels
 

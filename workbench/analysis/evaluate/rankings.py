@@ -53,9 +53,15 @@ def overlap(a: Ids, b: Ids, *, k: int = PAGE, p: float = PERSISTENCE) -> Overlap
     """Everything about two rankings. Raises BadParameter for a document that stands twice in one."""
     common = len(set(a) & set(b))
     return Overlap(
-        rbo(a, b, p=p), kendall_tau(a, b), first_difference(a, b), overlap_at(a, b, k), k, common,
-        len(a) - common, len(b) - common,
-    )  # fmt: skip
+        rbo(a, b, p=p),
+        kendall_tau(a, b),
+        first_difference(a, b),
+        overlap_at(a, b, k),
+        k,
+        common,
+        len(a) - common,
+        len(b) - common,
+    )
 
 
 def rbo(a: Ids, b: Ids, *, p: float = PERSISTENCE) -> float:
@@ -116,7 +122,9 @@ def kendall_tau(a: Ids, b: Ids) -> float | None:
 def first_difference(a: Ids, b: Ids) -> int | None:
     """The first 1-based rank at which two rankings differ or one has ended; None where they are equal."""
     ended = object()
-    return next((r for r, (x, y) in enumerate(zip_longest(a, b, fillvalue=ended), 1) if x != y), None)
+    return next(
+        (r for r, (x, y) in enumerate(zip_longest(a, b, fillvalue=ended), 1) if x != y), None
+    )
 
 
 def overlap_at(a: Ids, b: Ids, k: int = PAGE) -> float:
@@ -137,16 +145,29 @@ def overlap_table(
 
     names = list(runs)
     rows = [
-        {"a": a, "b": b, "query_id": q, **asdict(overlap(runs[a].get(q, ()), runs[b].get(q, ()), k=k, p=p))}
+        {
+            "a": a,
+            "b": b,
+            "query_id": q,
+            **asdict(overlap(runs[a].get(q, ()), runs[b].get(q, ()), k=k, p=p)),
+        }
         for i, a in enumerate(names)
         for b in names[i + 1 :]
         for q in sorted({*runs[a], *runs[b]})
     ]
     schema = {
-        "a": pl.String, "b": pl.String, "query_id": pl.String, "rbo": pl.Float64, "tau": pl.Float64,
-        "first_difference": pl.Int64, "at_k": pl.Float64, "k": pl.Int64, "common": pl.Int64,
-        "only_a": pl.Int64, "only_b": pl.Int64,
-    }  # fmt: skip
+        "a": pl.String,
+        "b": pl.String,
+        "query_id": pl.String,
+        "rbo": pl.Float64,
+        "tau": pl.Float64,
+        "first_difference": pl.Int64,
+        "at_k": pl.Float64,
+        "k": pl.Int64,
+        "common": pl.Int64,
+        "only_a": pl.Int64,
+        "only_b": pl.Int64,
+    }
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
@@ -196,11 +217,16 @@ class RankComparison:
 def compare_results(left: Result, right: Result, *, first: int = PAGE) -> RankComparison:
     """Lay two results of one query side by side. Raises BadParameter where they are of different queries."""
     if (left.query.normalised, left.query.filters) != (right.query.normalised, right.query.filters):
-        raise BadParameter("two rankings are compared on one query", do="Search both with the same text and filters")
+        raise BadParameter(
+            "two rankings are compared on one query",
+            do="Search both with the same text and filters",
+        )
     ids = dict.fromkeys([*left.fused.ids[:first], *right.fused.ids[:first]])
     sides = [_sides(r) for r in (left, right)]
     rows = tuple(ComparedRow(i, sides[0](i), sides[1](i)) for i in ids)
-    return RankComparison(left.variant, right.variant, first, rows, overlap(left.fused.ids, right.fused.ids, k=first))
+    return RankComparison(
+        left.variant, right.variant, first, rows, overlap(left.fused.ids, right.fused.ids, k=first)
+    )
 
 
 def _sides(result: Result) -> Any:
@@ -223,16 +249,25 @@ class SetComparison:
 
 
 def compare_over(
-    collection: Collection, queries: Iterable[JudgedQuery], left: str | Variant, right: str | Variant, *,
-    first: int = PAGE, judged: Judged | None = None, metric: str = "nDCG@10",
-) -> SetComparison:  # fmt: skip
+    collection: Collection,
+    queries: Iterable[JudgedQuery],
+    left: str | Variant,
+    right: str | Variant,
+    *,
+    first: int = PAGE,
+    judged: Judged | None = None,
+    metric: str = "nDCG@10",
+) -> SetComparison:
     """Search every query with both variants and compare their rankings of documents; with `judged` the metric's
     least and most over all orders of the ties, too. Raises BadParameter for two variants of one name."""
     import polars as pl
 
     chosen = [variant(left), variant(right)]
     if chosen[0].name == chosen[1].name:
-        raise BadParameter(f"both variants are named {chosen[0].name!r}", do="Give one another name: variant.replace(name=…)")
+        raise BadParameter(
+            f"both variants are named {chosen[0].name!r}",
+            do="Give one another name: variant.replace(name=…)",
+        )
     asked = list(queries)
     runs = scored_runs(collection, asked, chosen)
     rows = []
@@ -241,17 +276,40 @@ def compare_over(
         ids = [[document for document, _ in side] for side in sides]
         found = overlap(*ids, k=first)
         split = [split_by([score for _, score in side], first) for side in sides]
-        rows.append({
-            "query_id": query.id, "text": query.text, "rbo": found.rbo, "tau": found.tau,
-            "first_difference": found.first_difference, f"at_{first}": found.at_k, "common": found.common,
-            "only_left": found.only_a, "only_right": found.only_b,
-            "split_left": split[0].size if split[0] else 0, "split_right": split[1].size if split[1] else 0,
-        })  # fmt: skip
-    schema = {"query_id": pl.String, "text": pl.String, "rbo": pl.Float64, "tau": pl.Float64, "first_difference": pl.Int64,
-              f"at_{first}": pl.Float64, "common": pl.Int64, "only_left": pl.Int64, "only_right": pl.Int64,
-              "split_left": pl.Int64, "split_right": pl.Int64}  # fmt: skip
+        rows.append(
+            {
+                "query_id": query.id,
+                "text": query.text,
+                "rbo": found.rbo,
+                "tau": found.tau,
+                "first_difference": found.first_difference,
+                f"at_{first}": found.at_k,
+                "common": found.common,
+                "only_left": found.only_a,
+                "only_right": found.only_b,
+                "split_left": split[0].size if split[0] else 0,
+                "split_right": split[1].size if split[1] else 0,
+            }
+        )
+    schema = {
+        "query_id": pl.String,
+        "text": pl.String,
+        "rbo": pl.Float64,
+        "tau": pl.Float64,
+        "first_difference": pl.Int64,
+        f"at_{first}": pl.Float64,
+        "common": pl.Int64,
+        "only_left": pl.Int64,
+        "only_right": pl.Int64,
+        "split_left": pl.Int64,
+        "split_right": pl.Int64,
+    }
     table = pl.DataFrame(rows, schema=schema, orient="row").sort("rbo", "query_id")
-    ranges = {} if judged is None else {v.name: metric_range(runs[v.name], judged.grades, metric) for v in chosen}
+    ranges = (
+        {}
+        if judged is None
+        else {v.name: metric_range(runs[v.name], judged.grades, metric) for v in chosen}
+    )
     return SetComparison(chosen[0].name, chosen[1].name, first, table, ranges)
 
 
@@ -266,7 +324,9 @@ def scored_runs(
         for v in variants:
             result = collection.search(query.search, v, with_chunks=False, memo=memo)
             ids = result.fused.ids
-            entity = dict(zip(ids, collection.stores.catalog.entities(ids), strict=True)) if ids else {}
+            entity = (
+                dict(zip(ids, collection.stores.catalog.entities(ids), strict=True)) if ids else {}
+            )
             best: dict[str, float] = {}
             scores = falling_scores(v.fusion, result.lists, result.fused)
             for point, score in zip(ids, scores, strict=True):

@@ -15,18 +15,35 @@ if TYPE_CHECKING:
     from workbench.analysis.evaluate.comparison import Comparison
 
 GAP = "  "
-COSTS = {"p50_ms": ("p50 ms", 1, 1.0), "p95_ms": ("p95 ms", 1, 1.0), "calls": ("calls", 1, 1.0),
-         "payload_bytes": ("KB", 0, 1e3)}  # fmt: skip
+COSTS = {
+    "p50_ms": ("p50 ms", 1, 1.0),
+    "p95_ms": ("p95 ms", 1, 1.0),
+    "calls": ("calls", 1, 1.0),
+    "payload_bytes": ("KB", 0, 1e3),
+}
 """Column of a cost: its heading, digits, and what it is divided by."""
 
 ABSENT = "–"
 
 _LATEX = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%",
-    "_": r"\_", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}",
-    ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}", "−": r"\textminus{}",
-    "\n": " ", "\t": " ",
-}  # fmt: skip
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "−": r"\textminus{}",
+    "\n": " ",
+    "\t": " ",
+}
 
 # Colours come from the page around it, so that the table is right in a light and in a dark notebook.
 _CSS = """
@@ -112,7 +129,9 @@ class ResultTable:
         c = self.comparison
         if not c.tests:
             return ""
-        said = f"paired randomisation test, Holm over {counted(c.tests, 'test')}, {c.confidence:.0%}"
+        said = (
+            f"paired randomisation test, Holm over {counted(c.tests, 'test')}, {c.confidence:.0%}"
+        )
         if not any(self.better_than(v, m) for v in c.variants for m in c.metrics):
             return f"No difference is significant ({said})."
         return f"A letter after a value: significantly better than that run ({said})."
@@ -124,7 +143,9 @@ class ResultTable:
         head += "".join(f'<th scope="col" class="cost">{_text(h)}</th>' for h in spent)
         body = []
         for n, (variant, letter) in enumerate(self.letters.items()):
-            cells = [_html_cell(of[n], max(len(c.better_than) for c in of)) for of in quality.values()]
+            cells = [
+                _html_cell(of[n], max(len(c.better_than) for c in of)) for of in quality.values()
+            ]
             cells += [f'<td class="cost">{_text(of[n].text)}</td>' for of in spent.values()]
             body.append(
                 f'<tr><td class="letter">{letter}</td><th scope="row" class="name" style="font-weight: inherit">'
@@ -147,10 +168,19 @@ class ResultTable:
         for n, (variant, letter) in enumerate(self.letters.items()):
             cells = [_latex_cell(of[n]) for of in quality.values()]
             lines.append(" & ".join([letter, _latex(variant), *cells]) + r" \\")
-        return "\n".join([
-            "% " + self._caption(), rf"\begin{{tabular}}{{ll{'r' * len(quality)}}}", r"\toprule", heads + r" \\",
-            r"\midrule", *lines, r"\bottomrule", r"\end{tabular}", "",
-        ])  # fmt: skip
+        return "\n".join(
+            [
+                "% " + self._caption(),
+                rf"\begin{{tabular}}{{ll{'r' * len(quality)}}}",
+                r"\toprule",
+                heads + r" \\",
+                r"\midrule",
+                *lines,
+                r"\bottomrule",
+                r"\end{tabular}",
+                "",
+            ]
+        )
 
     def _caption(self) -> str:
         c = self.comparison
@@ -165,17 +195,23 @@ class ResultTable:
 
     def _letters_of(self, variant: str, metric: str) -> str:
         found = [self.letters[v] for v in self.better_than(variant, metric)]
-        return ("" if len(self.letters) <= 26 else " ").join(sorted(found, key=lambda x: (len(x), x)))
+        return ("" if len(self.letters) <= 26 else " ").join(
+            sorted(found, key=lambda x: (len(x), x))
+        )
 
     def _quality(self) -> dict[str, list[Cell]]:
         """Heading to cells in the order of the runs: the metrics, then Judged@k of the first."""
         values = self._values()
         out: dict[str, list[Cell]] = {}
         for metric in self.comparison.metrics:
-            shown = {v: ABSENT if of[metric]["value"] is None else f"{of[metric]['value']:.4f}" for v, of in values.items()}
+            shown = {
+                v: ABSENT if of[metric]["value"] is None else f"{of[metric]['value']:.4f}"
+                for v, of in values.items()
+            }
             best = max(shown.values())
             out[metric] = [
-                Cell(text, self._letters_of(v, metric), len(values) > 1 and text == best) for v, text in shown.items()
+                Cell(text, self._letters_of(v, metric), len(values) > 1 and text == best)
+                for v, text in shown.items()
             ]
         leads = [of[self.comparison.metrics[0]] for of in values.values()]
         out[leads[0]["judged_name"]] = [
@@ -187,12 +223,18 @@ class ResultTable:
         if not self.costs:
             return {}
         return {
-            heading: [Cell(_number(self.costs.get(v, {}).get(key), digits, unit)) for v in self.comparison.variants]
+            heading: [
+                Cell(_number(self.costs.get(v, {}).get(key), digits, unit))
+                for v in self.comparison.variants
+            ]
             for key, (heading, digits, unit) in COSTS.items()
         }
 
     def _lines(self, columns: Mapping[str, Sequence[Cell]]) -> list[str]:
-        names = [("", "variant"), *((letter, visible(v).replace("\n", " ")) for v, letter in self.letters.items())]
+        names = [
+            ("", "variant"),
+            *((letter, visible(v).replace("\n", " ")) for v, letter in self.letters.items()),
+        ]
         cells = [[h, *(c.plain for c in of)] for h, of in columns.items()]
         # Letters stand behind the numbers, so that these stay below each other.
         marks = [[0, *(_cells(c.plain) - _cells(c.text) for c in of)] for of in columns.values()]
@@ -204,11 +246,15 @@ class ResultTable:
             padded.append([" " * (widest - _cells(t)) + t for t in texts])
         first, second = (max(_cells(pair[i]) for pair in names) for i in (0, 1))
         return [
-            GAP.join([
-                letter + " " * (first - _cells(letter)), name + " " * (second - _cells(name)), *(of[n] for of in padded)
-            ]).rstrip()
+            GAP.join(
+                [
+                    letter + " " * (first - _cells(letter)),
+                    name + " " * (second - _cells(name)),
+                    *(of[n] for of in padded),
+                ]
+            ).rstrip()
             for n, (letter, name) in enumerate(names)
-        ]  # fmt: skip
+        ]
 
 
 def _letter(place: int) -> str:

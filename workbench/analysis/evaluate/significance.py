@@ -64,24 +64,39 @@ class Paired:
 
 
 def paired(
-    a: Sequence[float], b: Sequence[float], *, seed: int = SEED, tie_width: float = TIE_WIDTH,
-    resamples: int = RESAMPLES, confidence: float = CONFIDENCE,
-) -> Paired:  # fmt: skip
+    a: Sequence[float],
+    b: Sequence[float],
+    *,
+    seed: int = SEED,
+    tie_width: float = TIE_WIDTH,
+    resamples: int = RESAMPLES,
+    confidence: float = CONFIDENCE,
+) -> Paired:
     """Compare two variants' values of the same queries in one order. Raises BadParameter for two lengths."""
     if len(a) != len(b):
-        raise BadParameter(f"paired values need the same queries, not {len(a)} and {len(b)} of them")
+        raise BadParameter(
+            f"paired values need the same queries, not {len(a)} and {len(b)} of them"
+        )
     import numpy as np
 
     differences = np.asarray(b, dtype=float) - np.asarray(a, dtype=float)
     return paired_rows(
-        differences[None, :], seed=seed, tie_width=tie_width, resamples=resamples, confidence=confidence
+        differences[None, :],
+        seed=seed,
+        tie_width=tie_width,
+        resamples=resamples,
+        confidence=confidence,
     )[0]
 
 
 def paired_rows(
-    differences: np.ndarray, *, seed: int = SEED, tie_width: float = TIE_WIDTH, resamples: int = RESAMPLES,
+    differences: np.ndarray,
+    *,
+    seed: int = SEED,
+    tie_width: float = TIE_WIDTH,
+    resamples: int = RESAMPLES,
     confidence: float = CONFIDENCE,
-) -> list[Paired]:  # fmt: skip
+) -> list[Paired]:
     """`paired` for each row of differences, shape (comparisons, queries); rows share the resamples."""
     import numpy as np
 
@@ -99,7 +114,11 @@ def paired_rows(
 
 
 def intervals(
-    rows: np.ndarray, *, seed: int = SEED, resamples: int = RESAMPLES, confidence: float = CONFIDENCE
+    rows: np.ndarray,
+    *,
+    seed: int = SEED,
+    resamples: int = RESAMPLES,
+    confidence: float = CONFIDENCE,
 ) -> list[tuple[float | None, float | None]]:
     """The bootstrap interval of each row's mean, rows of shape (comparisons, queries); (None, None) where
     there are fewer than LEAST_QUERIES.
@@ -115,14 +134,22 @@ def intervals(
 
     tail = stats.norm.cdf(sqrt(n / (n - 1)) * stats.t.ppf((1 - confidence) / 2, n - 1))
     found = stats.bootstrap(
-        (rows,), np.mean, axis=-1, vectorized=True, n_resamples=resamples, method="percentile",
-        confidence_level=1 - 2 * tail, batch=max(1, _BATCH_FLOATS // rows.size),
+        (rows,),
+        np.mean,
+        axis=-1,
+        vectorized=True,
+        n_resamples=resamples,
+        method="percentile",
+        confidence_level=1 - 2 * tail,
+        batch=max(1, _BATCH_FLOATS // rows.size),
         rng=np.random.default_rng(seed),
-    ).confidence_interval  # fmt: skip
+    ).confidence_interval
     return [(float(low), float(high)) for low, high in zip(found.low, found.high, strict=True)]
 
 
-def randomisation_p(differences: np.ndarray, *, seed: int = SEED, resamples: int = RESAMPLES) -> float:
+def randomisation_p(
+    differences: np.ndarray, *, seed: int = SEED, resamples: int = RESAMPLES
+) -> float:
     """Two-sided p of the paired randomisation test: how often random signs move the mean as far from 0.
 
     Exact over all sign patterns where few queries differ (queries that do not differ change nothing); else
@@ -141,16 +168,24 @@ def randomisation_p(differences: np.ndarray, *, seed: int = SEED, resamples: int
 
     if len(moved) <= _EXACT_UP_TO:
         found = stats.permutation_test(
-            (moved,), distance, permutation_type="samples", vectorized=True, n_resamples=np.inf,
+            (moved,),
+            distance,
+            permutation_type="samples",
+            vectorized=True,
+            n_resamples=np.inf,
             alternative="greater",
-        )  # fmt: skip
+        )
     else:
         rng, sizes = np.random.default_rng(seed), np.abs(moved)
         found = stats.monte_carlo_test(
-            moved, lambda size: sizes * (rng.integers(0, 2, size=size, dtype=np.int8) * 2.0 - 1.0), distance,
-            vectorized=True, n_resamples=resamples, batch=max(1, _BATCH_FLOATS // len(moved)),
+            moved,
+            lambda size: sizes * (rng.integers(0, 2, size=size, dtype=np.int8) * 2.0 - 1.0),
+            distance,
+            vectorized=True,
+            n_resamples=resamples,
+            batch=max(1, _BATCH_FLOATS // len(moved)),
             alternative="greater",
-        )  # fmt: skip
+        )
     return float(found.pvalue)
 
 
@@ -170,7 +205,12 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def _paired(
-    row: np.ndarray, low: float | None, high: float | None, seed: int, tie_width: float, resamples: int
+    row: np.ndarray,
+    low: float | None,
+    high: float | None,
+    seed: int,
+    tie_width: float,
+    resamples: int,
 ) -> Paired:
     n, differing = len(row), int((row != 0).sum())
     wins, losses = int((row > tie_width).sum()), int((row < -tie_width).sum())

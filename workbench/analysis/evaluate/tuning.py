@@ -110,7 +110,14 @@ class CrossValidated:
     rule: str
 
     def to_dict(self) -> dict[str, Any]:
-        return {"folds": list(self.folds), "held_out": self.held_out.to_dict(), "lost": self.lost, "low": self.low, "high": self.high, "rule": self.rule}
+        return {
+            "folds": list(self.folds),
+            "held_out": self.held_out.to_dict(),
+            "lost": self.lost,
+            "low": self.low,
+            "high": self.high,
+            "rule": self.rule,
+        }
 
 
 @dataclass(frozen=True)
@@ -139,34 +146,67 @@ class Tuned:
     @property
     def changed(self) -> dict[str, tuple[float, float]]:
         """Each knob that was turned: from its own value to the chosen one."""
-        return {k: (self.own.knobs[k], v) for k, v in self.chosen.knobs.items() if v != self.own.knobs[k]}
+        return {
+            k: (self.own.knobs[k], v)
+            for k, v in self.chosen.knobs.items()
+            if v != self.own.knobs[k]
+        }
 
     @property
     def optimism(self) -> float:
         """By how much the gain on the tuning half exceeds the gain on the judging half."""
-        return (self.chosen.tune - self.own.tune) - ((self.chosen.judge or 0.0) - (self.own.judge or 0.0))
+        return (self.chosen.tune - self.own.tune) - (
+            (self.chosen.judge or 0.0) - (self.own.judge or 0.0)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON-ready data; equal inputs give equal data."""
-        return plain({
-            "collection": self.collection, "inputs": dict(self.inputs), "origin": self.queries.origin,
-            "queries_hash": self.queries.hash, "rule": self.rule, "metric": self.metric, "depth": self.judge.depth,
-            "description": description(self.metric, self.judge.depth), "own_documents": self.queries.own, "seed": self.seed,
-            "variant": self.own_variant.name, "chosen_variant": self.chosen_variant.name,
-            "plan": self.chosen_variant.plan(), "own": self.own, "chosen": self.chosen, "optimism": self.optimism,
-            "tried": self.tried, "rounds": self.rounds, "tune": self.tune.to_dict(), "judge": self.judge.to_dict(),
-            "cross_validated": self.cross_validated and self.cross_validated.to_dict(),
-            "curves": {k: list(v) for k, v in self.curves.items()}, "notes": list(self.queries.notes),
-        })  # fmt: skip
+        return plain(
+            {
+                "collection": self.collection,
+                "inputs": dict(self.inputs),
+                "origin": self.queries.origin,
+                "queries_hash": self.queries.hash,
+                "rule": self.rule,
+                "metric": self.metric,
+                "depth": self.judge.depth,
+                "description": description(self.metric, self.judge.depth),
+                "own_documents": self.queries.own,
+                "seed": self.seed,
+                "variant": self.own_variant.name,
+                "chosen_variant": self.chosen_variant.name,
+                "plan": self.chosen_variant.plan(),
+                "own": self.own,
+                "chosen": self.chosen,
+                "optimism": self.optimism,
+                "tried": self.tried,
+                "rounds": self.rounds,
+                "tune": self.tune.to_dict(),
+                "judge": self.judge.to_dict(),
+                "cross_validated": self.cross_validated and self.cross_validated.to_dict(),
+                "curves": {k: list(v) for k, v in self.curves.items()},
+                "notes": list(self.queries.notes),
+            }
+        )
 
 
 def tune(
-    collection: str | Collection, spec: str | Variant, queries: str | Sequence[JudgedQuery] = "",
-    qrels: str | Sequence[Qrel] = "", metric: str = DEFAULT_METRICS[0], *,
-    grids: Mapping[str, Sequence[float]] | None = None, fraction: float = 0.5, folds: int = 0, limit: int | None = None,
-    seed: int = SEED, resamples: int = RESAMPLES, depth: int = DEPTH, keep_own: bool = False,
+    collection: str | Collection,
+    spec: str | Variant,
+    queries: str | Sequence[JudgedQuery] = "",
+    qrels: str | Sequence[Qrel] = "",
+    metric: str = DEFAULT_METRICS[0],
+    *,
+    grids: Mapping[str, Sequence[float]] | None = None,
+    fraction: float = 0.5,
+    folds: int = 0,
+    limit: int | None = None,
+    seed: int = SEED,
+    resamples: int = RESAMPLES,
+    depth: int = DEPTH,
+    keep_own: bool = False,
     progress: Callable[[int, int], None] | None = None,
-) -> Tuned:  # fmt: skip
+) -> Tuned:
     """Tune the variant by a metric. `grids` names parameters and their values, () for the default ones; by default all
     that the fusion has, or where it has none, all that the variant has. `fraction` of the queries tune. With `folds`
     (from 2) the whole set is cross-validated, too. `depth` and `keep_own` as in
@@ -177,24 +217,41 @@ def tune(
     (name,) = metric_names([metric])
     base = variant(spec)
     tried = _grids(base, grids)
-    with nullcontext(collection) if isinstance(collection, Collection) else open_collection(collection) as opened:
+    with (
+        nullcontext(collection)
+        if isinstance(collection, Collection)
+        else open_collection(collection) as opened
+    ):
         found = query_set(opened, queries, qrels, limit=limit, seed=seed, keep_own=keep_own)
         halves = split(found.queries, fraction, seed)
         sides = [found.judged.only(q.id for q in half) for half in (halves.tune, halves.judge)]
         for what, side in zip(("tune", "judge"), sides, strict=True):
             if len(side.queries) < LEAST_QUERIES:
-                raise TooFewToTune(f"only {len(side.queries)} queries to {what} on, {LEAST_QUERIES} are needed", where=found.origin)
+                raise TooFewToTune(
+                    f"only {len(side.queries)} queries to {what} on, {LEAST_QUERIES} are needed",
+                    where=found.origin,
+                )
         parted = folds_of(found.queries, folds, seed) if folds > 1 else ()
         if folds and not (parted and all(parted)):
-            raise BadParameter(f"{folds} folds of {len(found.queries)} queries cannot be made", do="Use 5, or as many as leave no fold empty")
+            raise BadParameter(
+                f"{folds} folds of {len(found.queries)} queries cannot be made",
+                do="Use 5, or as many as leave no fold empty",
+            )
         lists = _Lists(opened, base, found.queries, tried, progress)
         return _tuned(lists, found, name, halves.rule, sides, parted, depth, seed, resamples)
 
 
 def _tuned(
-    lists: _Lists, found: QuerySet, name: str, rule: str, sides: Sequence[Judged], parted: Sequence[Sequence[JudgedQuery]],
-    depth: int, seed: int, resamples: int,
-) -> Tuned:  # fmt: skip
+    lists: _Lists,
+    found: QuerySet,
+    name: str,
+    rule: str,
+    sides: Sequence[Judged],
+    parted: Sequence[Sequence[JudgedQuery]],
+    depth: int,
+    seed: int,
+    resamples: int,
+) -> Tuned:
     base, tried = lists.base, lists.tried
     own = {k: _own(known) for k, known in parameters(base).items() if k in tried}
     search, judged = (_Search(lists, name, side, depth) for side in sides)
@@ -207,20 +264,50 @@ def _tuned(
     pair = {base.name: own} if best is base else {base.name: own, best.name: chosen}
     metrics = tuple(dict.fromkeys([name, *DEFAULT_METRICS]))
     compared = [
-        compare({v: s.run(setting) for v, setting in pair.items()}, side, metrics, seed=seed, resamples=resamples, depth=depth)
+        compare(
+            {v: s.run(setting) for v, setting in pair.items()},
+            side,
+            metrics,
+            seed=seed,
+            resamples=resamples,
+            depth=depth,
+        )
         for s, side in zip((search, judged), sides, strict=True)
     ]
-    crossed = _cross_validated(lists, found, name, own, parted, depth, seed, resamples) if parted else None
+    crossed = (
+        _cross_validated(lists, found, name, own, parted, depth, seed, resamples)
+        if parted
+        else None
+    )
     return Tuned(
-        lists.collection.name, lists.collection.inputs, found, rule, name, base, best, trial(own), trial(chosen), *compared,
-        {k: tuple(trial({**chosen, k: v}) for v in values) for k, values in tried.items()}, search.tried, rounds, seed, crossed,
-    )  # fmt: skip
+        lists.collection.name,
+        lists.collection.inputs,
+        found,
+        rule,
+        name,
+        base,
+        best,
+        trial(own),
+        trial(chosen),
+        *compared,
+        {k: tuple(trial({**chosen, k: v}) for v in values) for k, values in tried.items()},
+        search.tried,
+        rounds,
+        seed,
+        crossed,
+    )
 
 
 def _cross_validated(
-    lists: _Lists, found: QuerySet, metric: str, own: Mapping[str, float], parted: Sequence[Sequence[JudgedQuery]], depth: int,
-    seed: int, resamples: int,
-) -> CrossValidated:  # fmt: skip
+    lists: _Lists,
+    found: QuerySet,
+    metric: str,
+    own: Mapping[str, float],
+    parted: Sequence[Sequence[JudgedQuery]],
+    depth: int,
+    seed: int,
+    resamples: int,
+) -> CrossValidated:
     """Tune on all folds but one, judge on that one, for each."""
     import numpy as np
 
@@ -229,23 +316,40 @@ def _cross_validated(
     held, trained, run, out = {}, {q: [] for q in ids}, {}, []
     for part in parted:
         here = {q.id for q in part}
-        chosen, _ = _Search(lists, metric, found.judged.only(q for q in ids if q not in here), depth).climb(own, lists.tried)
+        chosen, _ = _Search(
+            lists, metric, found.judged.only(q for q in ids if q not in here), depth
+        ).climb(own, lists.tried)
         values, ranked = everyone.values(chosen), everyone.run(chosen)
         held |= {q: values[q] for q in here}
         run |= {q: ranked[q] for q in here}
         for q in ids:
             if q not in here:
                 trained[q].append(values[q])
-        out.append(Fold(len(here), chosen, *(float(np.mean([of[q] for q in on])) for of, on in (
-            (values, [q for q in ids if q not in here]), (values, sorted(here)), (untuned, sorted(here)))
-        )))  # fmt: skip
+        out.append(
+            Fold(
+                len(here),
+                chosen,
+                *(
+                    float(np.mean([of[q] for q in on]))
+                    for of, on in (
+                        (values, [q for q in ids if q not in here]),
+                        (values, sorted(here)),
+                        (untuned, sorted(here)),
+                    )
+                ),
+            )
+        )
     lost = np.array([[np.mean(trained[q]) - held[q] for q in ids]])
     ((low, high),) = intervals(lost, seed=seed, resamples=resamples)
     metrics = tuple(dict.fromkeys([metric, *DEFAULT_METRICS]))
     compared = compare(
-        {lists.base.name: everyone.run(own), TUNED: {q: run[q] for q in ids}}, found.judged, metrics, seed=seed,
-        resamples=resamples, depth=depth,
-    )  # fmt: skip
+        {lists.base.name: everyone.run(own), TUNED: {q: run[q] for q in ids}},
+        found.judged,
+        metrics,
+        seed=seed,
+        resamples=resamples,
+        depth=depth,
+    )
     rule = f"sha256 of (seed {seed}, query id, fold) parts the queries into {len(parted)} folds"
     return CrossValidated(tuple(out), compared, float(lost.mean()), low, high, rule)
 
@@ -255,10 +359,20 @@ class _Lists:
     their rows."""
 
     def __init__(
-        self, collection: Collection, base: Variant, queries: Sequence[JudgedQuery], tried: Mapping[str, Sequence[float]],
+        self,
+        collection: Collection,
+        base: Variant,
+        queries: Sequence[JudgedQuery],
+        tried: Mapping[str, Sequence[float]],
         progress: Callable[[int, int], None] | None,
-    ) -> None:  # fmt: skip
-        self.collection, self.base, self.queries, self.tried, self.progress = collection, base, queries, tried, progress
+    ) -> None:
+        self.collection, self.base, self.queries, self.tried, self.progress = (
+            collection,
+            base,
+            queries,
+            tried,
+            progress,
+        )
         self.own = {q.id: q.own_document for q in queries}
         self.entity: dict[Any, str] = {}
         self.found: dict[tuple[tuple[str, float], ...], dict[str, tuple[Ranking, ...]]] = {}
@@ -268,7 +382,11 @@ class _Lists:
     def of(self, setting: Mapping[str, float]) -> dict[str, tuple[Ranking, ...]]:
         """Query id to its lists. Settings that differ only in the fusion share them."""
         base = parameters(self.base)
-        changed = {n: v for n, v in setting.items() if not n.startswith(WEIGHT) and n not in FROM_FUSION and v != _own(base[n])}
+        changed = {
+            n: v
+            for n, v in setting.items()
+            if not n.startswith(WEIGHT) and n not in FROM_FUSION and v != _own(base[n])
+        }
         key = tuple(sorted(changed.items()))
         if key not in self.found:
             cuts = all(n in CUTS for n in changed) and any(n in CUTS for n in self.tried)
@@ -278,9 +396,19 @@ class _Lists:
                 made[query.id] = self._cut(query, chosen) if cuts else self._search(query, chosen)
                 if self.progress and not self.found:
                     self.progress(done, len(self.queries))
-            ids = list(dict.fromkeys(i for lists in made.values() for r in lists for i in r.ids if i not in self.entity))
+            ids = list(
+                dict.fromkeys(
+                    i
+                    for lists in made.values()
+                    for r in lists
+                    for i in r.ids
+                    if i not in self.entity
+                )
+            )
             if ids:
-                self.entity.update(zip(ids, self.collection.stores.catalog.entities(ids), strict=True))
+                self.entity.update(
+                    zip(ids, self.collection.stores.catalog.entities(ids), strict=True)
+                )
             self.found[key] = made
         return self.found[key]
 
@@ -323,7 +451,9 @@ class _Search:
 
     def values(self, setting: Mapping[str, float]) -> Mapping[str, float]:
         """The metric by query."""
-        return per_query(self.run(setting), self.side.grades, [self.metric], self.depth)[self.metric]
+        return per_query(self.run(setting), self.side.grades, [self.metric], self.depth)[
+            self.metric
+        ]
 
     def value(self, setting: Mapping[str, float]) -> float:
         key = tuple(sorted(setting.items()))
@@ -333,7 +463,9 @@ class _Search:
             self.known[key] = found
         return self.known[key]
 
-    def climb(self, own: Mapping[str, float], grids: Mapping[str, Sequence[float]]) -> tuple[dict[str, float], int]:
+    def climb(
+        self, own: Mapping[str, float], grids: Mapping[str, Sequence[float]]
+    ) -> tuple[dict[str, float], int]:
         """The best setting, knob by knob, and how many rounds it took."""
         best, rounds, before = dict(own), 0, None
         while best != before and rounds < MOST_ROUNDS:
@@ -342,7 +474,9 @@ class _Search:
                 best[knob] = self.best_value(best, knob, values, own[knob])
         return best, rounds
 
-    def best_value(self, at: Mapping[str, float], knob: str, values: Sequence[float], own: float) -> float:
+    def best_value(
+        self, at: Mapping[str, float], knob: str, values: Sequence[float], own: float
+    ) -> float:
         """The best value of one knob with the others as they are."""
         return min(values, key=lambda v: (-self.value({**at, knob: v}), abs(v - own), v))
 
@@ -352,14 +486,18 @@ def _own(known: Knob) -> float:
     return known.low if known.value is None else known.value
 
 
-def _grids(base: Variant, grids: Mapping[str, Sequence[float]] | None) -> dict[str, tuple[float, ...]]:
+def _grids(
+    base: Variant, grids: Mapping[str, Sequence[float]] | None
+) -> dict[str, tuple[float, ...]]:
     """The values to try of each parameter, in the variant's order. Raises BadParameter."""
     known = parameters(base)
     if not known:
         raise BadParameter("the variant has no parameter to tune", where=base.name)
     for name in grids or {}:
         if name not in known:
-            raise BadParameter(f"{base.name} has no parameter {name!r}", do=f"It has: {', '.join(known)}")
+            raise BadParameter(
+                f"{base.name} has no parameter {name!r}", do=f"It has: {', '.join(known)}"
+            )
     if grids is None:
         fusion = [n for n in known if n in FROM_FUSION or n.startswith(WEIGHT)]
         grids = dict.fromkeys(fusion or known, ())
@@ -372,8 +510,14 @@ def _values(knob: Knob, given: Sequence[float]) -> tuple[float, ...]:
         given = VALUES.get(knob.name, usual)
     values = tuple(sorted({*given, _own(knob)}))
     for value in values:
-        if not knob.low <= value <= knob.high or value == INFINITE or (knob.kind == "whole" and value != int(value)):
+        if (
+            not knob.low <= value <= knob.high
+            or value == INFINITE
+            or (knob.kind == "whole" and value != int(value))
+        ):
             whole = "whole numbers" if knob.kind == "whole" else "numbers"
             most = "" if knob.high == INFINITE else f" and at most {knob.high:g}"
-            raise BadParameter(f"{knob.name} cannot be {value}", do=f"Use {whole} of at least {knob.low:g}{most}")
+            raise BadParameter(
+                f"{knob.name} cannot be {value}", do=f"Use {whole} of at least {knob.low:g}{most}"
+            )
     return values

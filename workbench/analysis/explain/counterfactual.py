@@ -103,9 +103,14 @@ class Counterfactual:
 
 
 def counterfactuals(
-    frozen: Frozen, target: PointId, spec: str | Variant | None = None, *, first: int = PAGE,
-    mode: Mode = "hybrid", only: Sequence[str] | None = None,
-) -> tuple[Counterfactual, ...]:  # fmt: skip
+    frozen: Frozen,
+    target: PointId,
+    spec: str | Variant | None = None,
+    *,
+    first: int = PAGE,
+    mode: Mode = "hybrid",
+    only: Sequence[str] | None = None,
+) -> tuple[Counterfactual, ...]:
     """One answer for every knob that frozen lists answer: first those that bring the target in, the fewest other rows
     of the page moved first, then the rest by the best rank that any value brings. `spec` is the variant as its knobs
     stand now, by default the frozen one; `only` names the knobs that are asked.
@@ -181,17 +186,32 @@ def _answer(
     place, run_of = found
     value, low, high = curve.value(place), curve.value(run_of.first), curve.upper(run_of.last)
     if rank_now is not None and rank_now <= first:
-        return Counterfactual(verdict="holds already", value=knob.value, rank=rank_now, plain=knob.value, plain_rank=rank_now,
-                              low=low, high=high, **told)  # fmt: skip
+        return Counterfactual(
+            verdict="holds already",
+            value=knob.value,
+            rank=rank_now,
+            plain=knob.value,
+            plain_rank=rank_now,
+            low=low,
+            high=high,
+            **told,
+        )
     plain = curve.plain(run_of, place)
     results = {v: run(v) for v in dict.fromkeys((value, plain))}
     promised = {value: run_of.rank, plain: rank_at(curve.pieces, curve.place(plain))}
     for v, result in results.items():
         _check(knob.name, v, promised[v], result.rank_of(target))
     return Counterfactual(
-        verdict="found", value=value, rank=run_of.rank, plain=plain, plain_rank=promised[plain], low=low, high=high,
-        moves=moves(now, results[plain], target, first), **told,
-    )  # fmt: skip
+        verdict="found",
+        value=value,
+        rank=run_of.rank,
+        plain=plain,
+        plain_rank=promised[plain],
+        low=low,
+        high=high,
+        moves=moves(now, results[plain], target, first),
+        **told,
+    )
 
 
 def _chosen(
@@ -264,8 +284,10 @@ def _proof(curve: Curve, told: Mapping[str, Any], bounds: Bound | None) -> str:
             f"{counted(len(curve.always), 'row stands', 'rows stand')} above it at every value."
         )
     elif curve.always:
-        said.append(f"{len(curve.always)} of the rows above it {'stands' if len(curve.always) == 1 else 'stand'} there at every value; with the others it "
-                    f"changes places at {counted(len(curve.pieces) - 1, 'value')}, all looked at.")  # fmt: skip
+        said.append(
+            f"{len(curve.always)} of the rows above it {'stands' if len(curve.always) == 1 else 'stand'} there at every value; with the others it "
+            f"changes places at {counted(len(curve.pieces) - 1, 'value')}, all looked at."
+        )
     return " ".join(
         [*said, *([curve.ended] if curve.ended else []), *([str(bounds)] if bounds else [])]
     )
@@ -557,9 +579,7 @@ def _at_best(frozen: Frozen, rows: RowsOf, side: str, target: PointId) -> Row:
         known = channel.name in ("lexical", "lexical_bm25")
         join(
             side,
-            bm25(channel)
-            if known
-            else float(held["lexical"][1].max(initial=0.0)),
+            bm25(channel) if known else float(held["lexical"][1].max(initial=0.0)),
         )
     for stage, name in columns.derived.items():
         alone = _of_target(frozen, stage, target) if name not in ranks else Ranking(name, (), ())

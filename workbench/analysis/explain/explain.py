@@ -72,7 +72,10 @@ class Explanation:
 def explain(collection: Collection, result: Result, target: PointId) -> Explanation:
     """Explain a target's place in a result, or its absence. Raises NotExplained for another collection's result."""
     if result.inputs["content"] != collection.inputs["content"]:
-        raise NotExplained("the result was made over another content of the collection", do="Search again, then explain")
+        raise NotExplained(
+            "the result was made over another content of the collection",
+            do="Search again, then explain",
+        )
     try:
         chunk = collection.stores.catalog.chunks([target])[0]
     except UnknownPoint:
@@ -86,27 +89,50 @@ def explain(collection: Collection, result: Result, target: PointId) -> Explanat
         "evidence": evidence_of(collection, result, chunk),
     }
     if rank is None:
-        return Explanation(target, result.variant, None, None, False, absences=removed_by(collection, result, target), **common)
+        return Explanation(
+            target,
+            result.variant,
+            None,
+            None,
+            False,
+            absences=removed_by(collection, result, target),
+            **common,
+        )
     fused = result.evidence["fused"]
     score = result.fused.scores[rank - 1]
     on_page = result.query.offset < rank <= result.query.offset + result.query.limit
     return Explanation(
-        target, result.variant, rank, score, on_page,
-        scores={r.name: dict(zip(r.ids, r.scores, strict=True))[target] for r in result.lists if target in r.ranks()},
-        contributions=fused.contributions[target], above=_above(result, target, rank), to_pass=_to_pass(result, target, rank),
-        absences=() if on_page else (off_the_page(result, rank),), missing=lacks(collection, result, target),
+        target,
+        result.variant,
+        rank,
+        score,
+        on_page,
+        scores={
+            r.name: dict(zip(r.ids, r.scores, strict=True))[target]
+            for r in result.lists
+            if target in r.ranks()
+        },
+        contributions=fused.contributions[target],
+        above=_above(result, target, rank),
+        to_pass=_to_pass(result, target, rank),
+        absences=() if on_page else (off_the_page(result, rank),),
+        missing=lacks(collection, result, target),
         **common,
-    )  # fmt: skip
+    )
 
 
 def _above(result: Result, target: PointId, rank: int) -> tuple[Above, ...]:
     parts = result.evidence["fused"].contributions
     mine = parts[target]
     return tuple(
-        Above(place, i, result.fused.scores[place - 1],
-              {n: parts[i].get(n, 0.0) - mine.get(n, 0.0) for n in sorted({*parts[i], *mine})})
+        Above(
+            place,
+            i,
+            result.fused.scores[place - 1],
+            {n: parts[i].get(n, 0.0) - mine.get(n, 0.0) for n in sorted({*parts[i], *mine})},
+        )
         for place, i in enumerate(result.fused.ids[: rank - 1], 1)
-    )  # fmt: skip
+    )
 
 
 def _to_pass(result: Result, target: PointId, rank: int) -> dict[str, int | None]:
@@ -121,14 +147,20 @@ def _to_pass(result: Result, target: PointId, rank: int) -> dict[str, int | None
     return {r.name: _worst_rank(fusion, result.lists, r.name, target, rival) for r in result.lists}
 
 
-def _worst_rank(fusion: Any, lists: tuple[Any, ...], name: str, target: PointId, rival: PointId) -> int | None:
+def _worst_rank(
+    fusion: Any, lists: tuple[Any, ...], name: str, target: PointId, rival: PointId
+) -> int | None:
     from workbench.retrieval.fusions import moved
 
     own = next(r for r in lists if r.name == name)
     low, high, found = 1, (own.ranks().get(target) or len(own) + 1), None
-    while low <= high:  # a better place never hurts, so the passing places are a beginning of the list
+    while (
+        low <= high
+    ):  # a better place never hurts, so the passing places are a beginning of the list
         middle = (low + high) // 2
-        order = fusion(tuple(moved(r, target, middle) if r.name == name else r for r in lists)).ranking.ranks()
+        order = fusion(
+            tuple(moved(r, target, middle) if r.name == name else r for r in lists)
+        ).ranking.ranks()
         if order[target] < order.get(rival, len(order) + 1):
             found, low = middle, middle + 1
         else:

@@ -33,7 +33,10 @@ _GIVE = "Give an id, an entity's id or a whole title"
 
 # A title of a megabyte is compared by its beginning: the measure takes the product of both lengths.
 _ALIKE = "greatest({}) DESC".format(
-    ", ".join(f"jaro_winkler_similarity(left(lower(coalesce({name}, '')), 100), left(lower($text), 100))" for name in ("title", "entity_id"))
+    ", ".join(
+        f"jaro_winkler_similarity(left(lower(coalesce({name}, '')), 100), left(lower($text), 100))"
+        for name in ("title", "entity_id")
+    )
 )
 
 _FIELDS = "point_id, entity_id, chunk_index, title"
@@ -86,11 +89,17 @@ def resolve(collection: Collection, text: str, result: Result | None = None) -> 
         if waits is not None:
             raise NotYetIndexed(waits, not_indexed(collection, waits))
         near = _near(collection, well_formed(wanted))
-        raise NoSuchTarget(f"nothing is named {wanted!r}", do=f"Near it: {_listed(near)}" if near else _GIVE)
+        raise NoSuchTarget(
+            f"nothing is named {wanted!r}", do=f"Near it: {_listed(near)}" if near else _GIVE
+        )
     if result is not None and len({c.entity for c in found.values()}) == 1:
         ranks = result.fused.ranks()
-        return min(found, key=lambda i: (ranks.get(i, len(ranks) + 1), found[i].chunk, point_order(i)))
-    raise AmbiguousTarget(f"{wanted!r} names {len(found)} points", do=f"Name one of {_listed(list(found.values()))}")
+        return min(
+            found, key=lambda i: (ranks.get(i, len(ranks) + 1), found[i].chunk, point_order(i))
+        )
+    raise AmbiguousTarget(
+        f"{wanted!r} names {len(found)} points", do=f"Name one of {_listed(list(found.values()))}"
+    )
 
 
 def waiting_of(collection: Collection, named: str) -> WaitingDocument | None:
@@ -123,24 +132,42 @@ def _near(collection: Collection, text: str) -> list[Candidate]:
     if not text.strip():
         return []
     holding = "contains(lower(title), lower($text)) OR contains(lower(entity_id), lower($text))"
-    return _rows(collection, holding, text) or _rows(collection, "chunk_index = 0", text, _ALIKE, NEAREST)
+    return _rows(collection, holding, text) or _rows(
+        collection, "chunk_index = 0", text, _ALIKE, NEAREST
+    )
 
 
-def _rows(collection: Collection, where: str, text: str, order: str = "length(title)", limit: int = SHOWN + 1) -> list[Candidate]:
+def _rows(
+    collection: Collection,
+    where: str,
+    text: str,
+    order: str = "length(title)",
+    limit: int = SHOWN + 1,
+) -> list[Candidate]:
     # One more than is listed tells that there are more.
     sql = f"SELECT {_FIELDS} FROM chunk WHERE {where} ORDER BY {order}, cid LIMIT {limit}"
     rows = collection.stores.catalog.sql(sql, {"text": text}).rows()
-    return [Candidate(int(i) if i.isdecimal() else i, entity, chunk, title or "") for i, entity, chunk, title in rows]
+    return [
+        Candidate(int(i) if i.isdecimal() else i, entity, chunk, title or "")
+        for i, entity, chunk, title in rows
+    ]
 
 
 def _listed(candidates: list[Candidate]) -> str:
-    return ", ".join(map(str, candidates[:SHOWN])) + (" and more" if len(candidates) > SHOWN else "")
+    return ", ".join(map(str, candidates[:SHOWN])) + (
+        " and more" if len(candidates) > SHOWN else ""
+    )
 
 
 # ---- Commands that a reader can copy: the one that explains a row of a report ----
 
+
 def explain_command(
-    collection: str, query: Query, target: PointId, variant: str, of: Literal["point", "entity"] = "point"
+    collection: str,
+    query: Query,
+    target: PointId,
+    variant: str,
+    of: Literal["point", "entity"] = "point",
 ) -> str:
     """`workbench explain …` for a point's or an entity's id under one variant, as a shell takes it; files of one's own
     go before it."""

@@ -36,7 +36,9 @@ class Block:
     claims: tuple[str, ...] = ()
 
 
-def text_block(text: str, section: str, kind: Literal["text", "finding"] = "text", claims: Sequence[str] = ()) -> Block:
+def text_block(
+    text: str, section: str, kind: Literal["text", "finding"] = "text", claims: Sequence[str] = ()
+) -> Block:
     """A text in Markdown. Raises BadBlock for anything but text."""
     if not isinstance(text, str):
         raise BadBlock(f"a {kind} is text, not {type(text).__name__}")
@@ -67,7 +69,9 @@ def chart_block(name: str, chart: Any, caption: str, section: str, claims: Seque
             )
         if isinstance(rows := source.get("values"), list) and len(rows) > CHART_ROWS:
             raise BadBlock(
-                f"a chart of {len(rows):,} rows", where=name, do=f"Aggregate to {CHART_ROWS:,} first"
+                f"a chart of {len(rows):,} rows",
+                where=name,
+                do=f"Aggregate to {CHART_ROWS:,} first",
             )
     return Block("chart", plain(spec, name), name, caption, section, tuple(claims))
 
@@ -79,7 +83,9 @@ def table_block(name: str, frame: Any, caption: str, section: str, claims: Seque
         raise BadBlock(f"a table is a polars DataFrame, not {type(frame).__name__}", where=name)
     if frame.height > TABLE_ROWS:
         raise BadBlock(
-            f"a table of {frame.height:,} rows", where=name, do=f"Show at most {TABLE_ROWS}, or draw them"
+            f"a table of {frame.height:,} rows",
+            where=name,
+            do=f"Show at most {TABLE_ROWS}, or draw them",
         )
     content = {"columns": list(frame.columns), "rows": [list(row) for row in frame.rows()]}
     return Block("table", plain(content, name), name, caption, section, tuple(claims))
@@ -87,7 +93,9 @@ def table_block(name: str, frame: Any, caption: str, section: str, claims: Seque
 
 def _check_name(name: str) -> None:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise BadBlock(f"the name {name!r} must be a small letter, then small letters, digits and `-`")
+        raise BadBlock(
+            f"the name {name!r} must be a small letter, then small letters, digits and `-`"
+        )
 
 
 def _sources(spec: Any) -> Iterator[Mapping[str, Any]]:

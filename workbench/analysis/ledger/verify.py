@@ -55,7 +55,11 @@ class Mark:
     relative: bool = False
 
     def __str__(self) -> str:
-        return f"{self.claim}{self.path}" if self.path == VERDICT or not self.path else f"{self.claim}.{self.path}"
+        return (
+            f"{self.claim}{self.path}"
+            if self.path == VERDICT or not self.path
+            else f"{self.claim}.{self.path}"
+        )
 
 
 def marks(text: str) -> list[Mark]:
@@ -71,15 +75,26 @@ def marks(text: str) -> list[Mark]:
             continue
         parsed = _MARK.fullmatch(comment[1])
         if not parsed:
-            raise BadMark(f"{comment[0]!r} is no mark", where=f"line {line}", do="Write <!-- claim:ID.path -->")
+            raise BadMark(
+                f"{comment[0]!r} is no mark",
+                where=f"line {line}",
+                do="Write <!-- claim:ID.path -->",
+            )
         following = ours[place + 1] if place + 1 < len(ours) else None
         closed = following is not None and bool(_CLOSE.fullmatch(following[1]))
         end = following.start() if closed else _PARAGRAPH.search(text, comment.end()).start()
         after = text[_DRESS.match(text, comment.end(), end).end() : end]
-        found.append(Mark(
-            line, parsed["claim"], parsed["path"].removeprefix("."), after.rstrip("*_`| \t\n"), closed,
-            Decimal(parsed["within"]) if parsed["within"] else None, bool(parsed["share"]),
-        ))  # fmt: skip
+        found.append(
+            Mark(
+                line,
+                parsed["claim"],
+                parsed["path"].removeprefix("."),
+                after.rstrip("*_`| \t\n"),
+                closed,
+                Decimal(parsed["within"]) if parsed["within"] else None,
+                bool(parsed["share"]),
+            )
+        )
     return found
 
 
@@ -151,7 +166,9 @@ def unmarked(ledger: Ledger, found: Sequence[Mark]) -> tuple[str, ...]:
 def _checked(rows: Mapping[str, Row], mark: Mark) -> Checked:
     try:
         if mark.claim not in rows:
-            raise NamesNothing(f"the ledger has no claim {mark.claim}", do=f"It has {', '.join(rows)}")
+            raise NamesNothing(
+                f"the ledger has no claim {mark.claim}", do=f"It has {', '.join(rows)}"
+            )
         row = rows[mark.claim]
         measured = row.verdict if mark.path == VERDICT else _value(row.measured, mark.path)
         written, agrees = _compared(mark, measured)
@@ -162,7 +179,9 @@ def _checked(rows: Mapping[str, Row], mark: Mark) -> Checked:
     status: Status = "superseded" if row.superseded else "differs"
     if mark.path != VERDICT and covers(row.timing, mark.path):
         status = "timing"
-    return Checked(mark, status, written, measured, f"written {written}, measured {_shown(measured)}")
+    return Checked(
+        mark, status, written, measured, f"written {written}, measured {_shown(measured)}"
+    )
 
 
 def _value(measured: Any, path: str) -> Any:
@@ -178,7 +197,9 @@ def _value(measured: Any, path: str) -> Any:
             key = ".".join(parts[:length])
             if key in measured:
                 return _value(measured[key], ".".join(parts[length:]))
-        raise NamesNothing(f"nothing was measured at {path!r}", do=f"There are: {', '.join(measured) or 'none'}")
+        raise NamesNothing(
+            f"nothing was measured at {path!r}", do=f"There are: {', '.join(measured) or 'none'}"
+        )
     if isinstance(measured, list):
         place = int(parts[0]) if parts[0].isascii() and parts[0].isdecimal() else 0
         if 1 <= place <= len(measured):
@@ -208,10 +229,15 @@ def _compared(mark: Mark, measured: Any) -> tuple[str, bool]:
         return written, written == measured
     if isinstance(measured, list) and all(_is_number(v) for v in measured):
         if not mark.closed:
-            raise NamesNothing(f"a list of {len(measured)} numbers needs a closing mark", do="Write <!-- /claim --> after it")
+            raise NamesNothing(
+                f"a list of {len(measured)} numbers needs a closing mark",
+                do="Write <!-- /claim --> after it",
+            )
         numbers = list(_NUMBER.finditer(mark.after))
         pairs = zip(numbers, measured, strict=False)
-        return mark.after, len(numbers) == len(measured) and all(_near(n, m, mark) for n, m in pairs)
+        return mark.after, len(numbers) == len(measured) and all(
+            _near(n, m, mark) for n, m in pairs
+        )
     keys = ", ".join(measured) if isinstance(measured, Mapping) else f"1 to {len(measured)}"
     raise NamesNothing("the mark ends at a table, not at a figure", do=f"Go on with one of: {keys}")
 
@@ -245,5 +271,11 @@ def _is_number(value: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    text = "nothing" if value is None else ("yes" if value else "no") if isinstance(value, bool) else str(value)
+    text = (
+        "nothing"
+        if value is None
+        else ("yes" if value else "no")
+        if isinstance(value, bool)
+        else str(value)
+    )
     return text if len(text) <= _MEASURED_SHOWN else text[:_MEASURED_SHOWN] + "…"

@@ -73,10 +73,14 @@ class Log:
 
     @property
     def hash(self) -> str:
-        return content_hash([(q.text, dict(q.filters), q.shown, q.time, q.times) for q in self.queries])
+        return content_hash(
+            [(q.text, dict(q.filters), q.shown, q.time, q.times) for q in self.queries]
+        )
 
 
-def read_log(location: str | Path, columns: Mapping[str, str] | None = None, limit: int | None = None) -> Log:
+def read_log(
+    location: str | Path, columns: Mapping[str, str] | None = None, limit: int | None = None
+) -> Log:
     """The log's queries. `columns` names the column of a role (time, text, filters, shown) where its name does not
     tell; `limit` reads so many rows. Raises SourceError for a file that is no such table, BadParameter for a role.
 
@@ -122,7 +126,9 @@ class _Reader:
         try:
             filters = _filters(row.get(names.get("filters", "")), row)
         except BadParameter as error:
-            return self._odd(f"rows with filters that cannot be read ({error.what}), left out", number)
+            return self._odd(
+                f"rows with filters that cannot be read ({error.what}), left out", number
+            )
         try:
             shown = _shown(row.get(names.get("shown", "")))
         except ValueError:
@@ -151,15 +157,25 @@ class _Reader:
         names = {}
         for role, spellings in COLUMNS.items():
             if role in self.columns:
-                if self.columns[role] not in row and suffix_of(self.path) not in (".jsonl", ".ndjson"):
-                    raise missing_columns([self.columns[role]], list(row), str(self.path), "Name a column that is there")
+                if self.columns[role] not in row and suffix_of(self.path) not in (
+                    ".jsonl",
+                    ".ndjson",
+                ):
+                    raise missing_columns(
+                        [self.columns[role]],
+                        list(row),
+                        str(self.path),
+                        "Name a column that is there",
+                    )
                 names[role] = self.columns[role]
             else:
                 found = next((by_spelling[s] for s in spellings if s in by_spelling), None)
                 if found is not None:
                     names[role] = found
         if "text" not in names:
-            raise missing_columns(["text"], list(row), f"{self.path}:{number}", "Name it: --map text=COLUMN")
+            raise missing_columns(
+                ["text"], list(row), f"{self.path}:{number}", "Name it: --map text=COLUMN"
+            )
         return names
 
     def check(self) -> None:
@@ -167,10 +183,21 @@ class _Reader:
         for role, column in self.columns.items() if self.rows else ():
             if column not in self.seen:
                 known = ", ".join(sorted(self.seen)) or "none"
-                raise SourceError(f"no row has the column {column!r}", where=str(self.path), do=f"Map {role} to one of: {known}")
+                raise SourceError(
+                    f"no row has the column {column!r}",
+                    where=str(self.path),
+                    do=f"Map {role} to one of: {known}",
+                )
         if not self.queries:
-            why = "; ".join(f"{what}: {len(lines)}" for what, lines in self.odd.items()) or "it has no rows"
-            raise SourceError(f"the log holds no query ({why})", where=str(self.path), do="Name its column: --map text=COLUMN")
+            why = (
+                "; ".join(f"{what}: {len(lines)}" for what, lines in self.odd.items())
+                or "it has no rows"
+            )
+            raise SourceError(
+                f"the log holds no query ({why})",
+                where=str(self.path),
+                do="Name its column: --map text=COLUMN",
+            )
 
     def _odd(self, what: str, line: int) -> None:
         self.odd.setdefault(what, []).append(line)
@@ -196,7 +223,11 @@ def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
         return named_rows(path, "\t" if suffix == ".tsv" else ",")
     if suffix == ".parquet":
         return _parquet_rows(path)
-    raise SourceError(f"a log does not end in {suffix or path.name!r}", where=str(path), do=f"Use {', '.join(FORMATS)}")
+    raise SourceError(
+        f"a log does not end in {suffix or path.name!r}",
+        where=str(path),
+        do=f"Use {', '.join(FORMATS)}",
+    )
 
 
 def _parquet_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -226,7 +257,11 @@ def _moment(value: Any) -> str:
         number = float(value)
         if isinstance(value, bool) or not isfinite(number):
             return ""
-        return rfc3339(datetime.fromtimestamp(number / 1000 if abs(number) >= _MILLISECONDS_FROM else number, UTC))
+        return rfc3339(
+            datetime.fromtimestamp(
+                number / 1000 if abs(number) >= _MILLISECONDS_FROM else number, UTC
+            )
+        )
     except (ValueError, TypeError, OverflowError, OSError):
         return ""
 
@@ -236,7 +271,9 @@ def _filters(value: Any, row: Mapping[str, Any]) -> dict[str, Any]:
     in its metadata. Raises BadParameter also for what no search takes as a filter."""
     held = row.get("metadata")
     columns = {name: cell for name, cell in row.items() if name.startswith(FILTER_COLUMN)}
-    filters = filters_from(value) | filters_of({**(held if isinstance(held, Mapping) else {}), **columns})
+    filters = filters_from(value) | filters_of(
+        {**(held if isinstance(held, Mapping) else {}), **columns}
+    )
     for name, asked in filters.items():
         if isinstance(asked, Mapping):
             range_of(name, asked)
@@ -250,7 +287,11 @@ def _shown(value: Any) -> tuple[str, ...] | None:
     if value is None or value == "":
         return None
     if isinstance(value, str):
-        value = json.loads(value) if value.lstrip().startswith("[") else [w for w in _SEPARATORS.split(value.strip()) if w]
+        value = (
+            json.loads(value)
+            if value.lstrip().startswith("[")
+            else [w for w in _SEPARATORS.split(value.strip()) if w]
+        )
     if not isinstance(value, list | tuple):
         raise ValueError(value)
     return tuple(dict.fromkeys(map(_id, value)))

@@ -34,6 +34,7 @@ from workbench.types import Query, Result
 
 # ---- Why a page changed: the documents that left and came, each with what explains its plac ----
 
+
 @dataclass(frozen=True, slots=True)
 class Reason:
     """Why one document stands where it does under a variant, "" where that was not looked up, and the command that
@@ -46,7 +47,12 @@ class Reason:
 
 
 def reasons_of(
-    collection: Collection, change: Change, variants: Mapping[str, Variant], first: int, *, search: bool = True
+    collection: Collection,
+    change: Change,
+    variants: Mapping[str, Variant],
+    first: int,
+    *,
+    search: bool = True,
 ) -> tuple[Reason, ...]:
     """Of a change: why the first document that left is not on b's page, and why the first that came is, and was not
     under a. The same documents in another order: why the first of them stands where it does. Without `search` the
@@ -59,13 +65,24 @@ def reasons_of(
         if not collection.stores.catalog.entity(document):
             out.append(Reason(document, name, "it is not in the collection", ""))
         elif not search:
-            out.append(Reason(document, name, "", explain_command(collection.name, query, document, recipe, "entity")))
+            out.append(
+                Reason(
+                    document,
+                    name,
+                    "",
+                    explain_command(collection.name, query, document, recipe, "entity"),
+                )
+            )
         else:
-            result = collection.search(query, at_time(variants[name], now) if now else variants[name], with_chunks=False)
+            result = collection.search(
+                query, at_time(variants[name], now) if now else variants[name], with_chunks=False
+            )
             point = best_row(collection, result.fused.ids, document)
             assert point is not None  # the document exists
             told = explained(explain(collection, result, point))
-            out.append(Reason(document, name, told, explain_command(collection.name, query, point, recipe)))
+            out.append(
+                Reason(document, name, told, explain_command(collection.name, query, point, recipe))
+            )
     return tuple(out)
 
 
@@ -173,32 +190,69 @@ class Replayed:
 
     def to_dict(self, worst: int = 50) -> dict[str, Any]:
         """The whole as JSON-ready data, of each pair's changes the worst."""
-        return plain({
-            "collection": self.collection, "inputs": dict(self.inputs), "log": self.log.location, "log_hash": self.log.hash,
-            "rows": self.log.rows, "queries": len(self.log.queries), "first": self.first, "plans": dict(self.plans),
-            "pairs": list(self.pairs), "costs": [dict(c) for c in self.costs], "notes": list(self.notes),
-            "failed": {v: {"queries": n, "first": why} for v, (n, why) in self.failed.items()},
-            "worst": [
-                {**change_row(c), "reasons": list(self.reasons[pair][n]) if n < len(self.reasons[pair]) else []}
-                for pair, changes in self.changes.items() for n, c in enumerate(changes[:worst])
-            ],
-        })  # fmt: skip
+        return plain(
+            {
+                "collection": self.collection,
+                "inputs": dict(self.inputs),
+                "log": self.log.location,
+                "log_hash": self.log.hash,
+                "rows": self.log.rows,
+                "queries": len(self.log.queries),
+                "first": self.first,
+                "plans": dict(self.plans),
+                "pairs": list(self.pairs),
+                "costs": [dict(c) for c in self.costs],
+                "notes": list(self.notes),
+                "failed": {v: {"queries": n, "first": why} for v, (n, why) in self.failed.items()},
+                "worst": [
+                    {
+                        **change_row(c),
+                        "reasons": list(self.reasons[pair][n])
+                        if n < len(self.reasons[pair])
+                        else [],
+                    }
+                    for pair, changes in self.changes.items()
+                    for n, c in enumerate(changes[:worst])
+                ],
+            }
+        )
 
 
 def change_row(change: Change) -> dict[str, Any]:
     """One change as a row of data."""
     q = change.query
-    return plain({
-        "a": change.a, "b": change.b, "line": q.line, "text": q.text, "time": q.time, "filters": dict(q.filters),
-        "times": q.times, "emptied": change.emptied, "kept": change.kept, "rbo": change.rbo, "first": change.first,
-        "left": change.left, "came": change.came, "page_a": change.pages[0], "page_b": change.pages[1],
-    })  # fmt: skip
+    return plain(
+        {
+            "a": change.a,
+            "b": change.b,
+            "line": q.line,
+            "text": q.text,
+            "time": q.time,
+            "filters": dict(q.filters),
+            "times": q.times,
+            "emptied": change.emptied,
+            "kept": change.kept,
+            "rbo": change.rbo,
+            "first": change.first,
+            "left": change.left,
+            "came": change.came,
+            "page_a": change.pages[0],
+            "page_b": change.pages[1],
+        }
+    )
 
 
 def replay(
-    collection: str | Collection, log: Log | str | Path, variants: Sequence[str | Variant], *, first: int = PAGE, shown: str = DOCUMENTS,
-    explained: int = EXPLAINED, keep_own: bool = False, progress: Callable[[int, int], None] | None = None,
-) -> Replayed:  # fmt: skip
+    collection: str | Collection,
+    log: Log | str | Path,
+    variants: Sequence[str | Variant],
+    *,
+    first: int = PAGE,
+    shown: str = DOCUMENTS,
+    explained: int = EXPLAINED,
+    keep_own: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Replayed:
     """Run every distinct query of a log, as read or by its path, through the variants. Stages that variants share run once a query; a stage that
     counts from the newest row (`now=""`) counts from the query's own time where the log has one.
 
@@ -209,8 +263,14 @@ def replay(
     chosen = distinct_variants(variants)
     log = log if isinstance(log, Log) else read_log(log)
     if shown not in (DOCUMENTS, POINTS) or first < 1:
-        raise BadParameter(f"shown {shown!r} must be {DOCUMENTS} or {POINTS}, and first {first} at least 1")
-    with nullcontext(collection) if isinstance(collection, Collection) else open_collection(collection) as opened:
+        raise BadParameter(
+            f"shown {shown!r} must be {DOCUMENTS} or {POINTS}, and first {first} at least 1"
+        )
+    with (
+        nullcontext(collection)
+        if isinstance(collection, Collection)
+        else open_collection(collection) as opened
+    ):
         log, notes = _with_own_documents(opened, log, keep_own)
         then, told = _shown_then(opened, log, shown, first)
         notes += told
@@ -218,7 +278,9 @@ def replay(
         for done, query in enumerate(log.queries, 1):
             memo: dict[Any, Any] = {}
             for v in chosen:
-                answers[v.name][query.key] = _answer(opened, query, at_time(v, query.time) if query.time else v, first, memo)
+                answers[v.name][query.key] = _answer(
+                    opened, query, at_time(v, query.time) if query.time else v, first, memo
+                )
             if progress:
                 progress(done, len(log.queries))
         sides = {SHOWN: then, **answers} if then else answers
@@ -226,26 +288,43 @@ def replay(
         compared = [*((names[0], n) for n in names[1:]), *((SHOWN, n) for n in names if then)]
         found = {pair: _changes(log.queries, pair, sides) for pair in compared}
         changes = {
-            pair: tuple(sorted((c for c in of if c.first is not None), key=lambda c: c.order)) for pair, of in found.items()
+            pair: tuple(sorted((c for c in of if c.first is not None), key=lambda c: c.order))
+            for pair, of in found.items()
         }
         known = {v.name: v for v in chosen}
         reasons = {
-            pair: tuple(reasons_of(opened, c, known, first, search=n < explained) for n, c in enumerate(of[:COMMANDED]))
+            pair: tuple(
+                reasons_of(opened, c, known, first, search=n < explained)
+                for n, c in enumerate(of[:COMMANDED])
+            )
             for pair, of in changes.items()
         }
-        named = {d for of in changes.values() for c in of[:COMMANDED] for page in c.pages for d in page}
+        named = {
+            d for of in changes.values() for c in of[:COMMANDED] for page in c.pages for d in page
+        }
         return Replayed(
-            opened.name, opened.inputs, log, first, {v.name: v.plan() for v in chosen},
-            tuple(_pair(pair, of) for pair, of in found.items()), changes,
-            tuple(_cost(name, list(of.values())) for name, of in answers.items()), _failed(answers), (*log.notes, *notes),
-            reasons, titles_of(opened, sorted(named)), answers,
-        )  # fmt: skip
+            opened.name,
+            opened.inputs,
+            log,
+            first,
+            {v.name: v.plan() for v in chosen},
+            tuple(_pair(pair, of) for pair, of in found.items()),
+            changes,
+            tuple(_cost(name, list(of.values())) for name, of in answers.items()),
+            _failed(answers),
+            (*log.notes, *notes),
+            reasons,
+            titles_of(opened, sorted(named)),
+            answers,
+        )
 
 
 def _with_own_documents(collection: Collection, log: Log, keep: bool) -> tuple[Log, list[str]]:
     """The log with each query's own document by the rule of `own_documents`, and the account of it."""
     asked = [
-        JudgedQuery(q.id or f"line {q.line}", q.text, {"self": q.own_document} if q.own_document else {})
+        JudgedQuery(
+            q.id or f"line {q.line}", q.text, {"self": q.own_document} if q.own_document else {}
+        )
         for q in log.queries
     ]
     marked, own = with_own_documents(
@@ -257,23 +336,36 @@ def _with_own_documents(collection: Collection, log: Log, keep: bool) -> tuple[L
     return replace(log, queries=tuple({q.key: q for q in queries}.values())), list(own.notes)
 
 
-def _answer(collection: Collection, query: Logged, variant: Variant, first: int, memo: dict[Any, Any]) -> Answer:
+def _answer(
+    collection: Collection, query: Logged, variant: Variant, first: int, memo: dict[Any, Any]
+) -> Answer:
     try:
-        result = collection.search(Query(query.text, query.filters, limit=first), variant, with_chunks=False, memo=memo)
+        result = collection.search(
+            Query(query.text, query.filters, limit=first), variant, with_chunks=False, memo=memo
+        )
     except WorkbenchError as error:
         return Answer((), failed=str(error))
     spans = [s for s in result.spans if s.engine]
-    return Answer(_page(collection, result, first, query.own_document), search_seconds(result), len(spans), moved_bytes(result.spans))
+    return Answer(
+        _page(collection, result, first, query.own_document),
+        search_seconds(result),
+        len(spans),
+        moved_bytes(result.spans),
+    )
 
 
 def _page(collection: Collection, result: Result, first: int, own: str = "") -> tuple[str, ...]:
     """The documents of a ranking's first rows, each once, those of the query's own document left out."""
     mine = set(collection.stores.catalog.entity(own)) if own else ()
-    ids = [i for i in result.fused.ids if i not in mine][:first] if mine else result.fused.ids[:first]
+    ids = (
+        [i for i in result.fused.ids if i not in mine][:first] if mine else result.fused.ids[:first]
+    )
     return tuple(dict.fromkeys(collection.stores.catalog.entities(ids))) if ids else ()
 
 
-def _shown_then(collection: Collection, log: Log, kind: str, first: int) -> tuple[dict[str, Answer], list[str]]:
+def _shown_then(
+    collection: Collection, log: Log, kind: str, first: int
+) -> tuple[dict[str, Answer], list[str]]:
     """What was shown, as documents, by query key; and what of it does not exist, counted."""
     known = [q for q in log.queries if q.shown is not None]
     if not known:
@@ -283,20 +375,36 @@ def _shown_then(collection: Collection, log: Log, kind: str, first: int) -> tupl
     out, unknown, total = {}, 0, 0
     for query in known:
         ids = query.shown or ()
-        found = [i if i in documents else None for i in ids] if kind == DOCUMENTS else [_entity(catalog, i) for i in ids]
+        found = (
+            [i if i in documents else None for i in ids]
+            if kind == DOCUMENTS
+            else [_entity(catalog, i) for i in ids]
+        )
         unknown, total = unknown + found.count(None), total + len(found)
         # An id that is gone keeps its place: it was shown, and cannot be shown now.
-        page = tuple(dict.fromkeys(d if d is not None else i for d, i in zip(found, ids, strict=True)))
+        page = tuple(
+            dict.fromkeys(d if d is not None else i for d, i in zip(found, ids, strict=True))
+        )
         # An empty list says that nothing was shown; a shorter one than the page may be all that was logged of it.
         out[query.key] = Answer(page[:first], short=0 < len(ids) < first)
-    notes = [] if len(known) == len(log.queries) else [f"queries of which it is not known what was shown: {len(log.queries) - len(known)}"]
+    notes = (
+        []
+        if len(known) == len(log.queries)
+        else [f"queries of which it is not known what was shown: {len(log.queries) - len(known)}"]
+    )
     if short := [len(a.page) for a in out.values() if a.short]:
-        notes.append(f"queries of which the log holds fewer than {first} ids, compared no further than it goes: {len(short)}")
+        notes.append(
+            f"queries of which the log holds fewer than {first} ids, compared no further than it goes: {len(short)}"
+        )
     if unknown:
-        notes.append(f"ids that were shown and are no {kind} of the collection: {unknown} of {total}")
+        notes.append(
+            f"ids that were shown and are no {kind} of the collection: {unknown} of {total}"
+        )
     if total and unknown == total:
         other = POINTS if kind == DOCUMENTS else DOCUMENTS
-        notes.append(f"none of the ids that were shown is there: they may be {other}: --shown {other}")
+        notes.append(
+            f"none of the ids that were shown is there: they may be {other}: --shown {other}"
+        )
     return out, notes
 
 
@@ -307,7 +415,9 @@ def _entity(catalog: Any, text: str) -> str | None:
         return None
 
 
-def _changes(queries: Sequence[Logged], pair: tuple[str, str], sides: Mapping[str, Mapping[str, Answer]]) -> list[Change]:
+def _changes(
+    queries: Sequence[Logged], pair: tuple[str, str], sides: Mapping[str, Mapping[str, Answer]]
+) -> list[Change]:
     out = []
     for query in queries:
         answers = [sides[name].get(query.key) for name in pair]
@@ -317,33 +427,60 @@ def _changes(queries: Sequence[Logged], pair: tuple[str, str], sides: Mapping[st
         if answers[0] is not None and answers[0].short:
             b = b[: len(a)]
         depth = max(len(a), len(b), 1)
-        out.append(Change(
-            query, *pair, (a, b), overlap_at(a, b, depth), rbo(a, b), first_difference(a, b),
-            tuple(d for d in a if d not in b), tuple(d for d in b if d not in a),
-        ))  # fmt: skip
+        out.append(
+            Change(
+                query,
+                *pair,
+                (a, b),
+                overlap_at(a, b, depth),
+                rbo(a, b),
+                first_difference(a, b),
+                tuple(d for d in a if d not in b),
+                tuple(d for d in b if d not in a),
+            )
+        )
     return out
 
 
 def _pair(pair: tuple[str, str], changes: Sequence[Change]) -> Pair:
     changed = [c for c in changes if c.first is not None]
     return Pair(
-        *pair, len(changes), len(changed), sum(not c.left and not c.came for c in changed), sum(c.first == 1 for c in changed),
-        sum(c.emptied for c in changed), sum(bool(c.pages[1]) and not c.pages[0] for c in changed),
-        mean(c.kept for c in changes), mean(c.rbo for c in changes), sum(c.query.times for c in changes),
+        *pair,
+        len(changes),
+        len(changed),
+        sum(not c.left and not c.came for c in changed),
+        sum(c.first == 1 for c in changed),
+        sum(c.emptied for c in changed),
+        sum(bool(c.pages[1]) and not c.pages[0] for c in changed),
+        mean(c.kept for c in changes),
+        mean(c.rbo for c in changes),
+        sum(c.query.times for c in changes),
         sum(c.query.times for c in changed),
-    )  # fmt: skip
+    )
 
 
 def _cost(name: str, answers: Sequence[Answer]) -> dict[str, Any]:
     done = [a for a in answers if not a.failed]
     if not done:
-        return {"variant": name, "queries": 0, "empty": 0, "p50_ms": None, "p95_ms": None, "calls": None, "payload_bytes": None}
+        return {
+            "variant": name,
+            "queries": 0,
+            "empty": 0,
+            "p50_ms": None,
+            "p95_ms": None,
+            "calls": None,
+            "payload_bytes": None,
+        }
     ms = [a.seconds * 1e3 for a in done]
     return {
-        "variant": name, "queries": len(done), "empty": sum(not a.page for a in done),
-        "p50_ms": float(np.percentile(ms, 50)), "p95_ms": float(np.percentile(ms, 95)),
-        "calls": float(np.mean([a.calls for a in done])), "payload_bytes": float(np.mean([a.bytes for a in done])),
-    }  # fmt: skip
+        "variant": name,
+        "queries": len(done),
+        "empty": sum(not a.page for a in done),
+        "p50_ms": float(np.percentile(ms, 50)),
+        "p95_ms": float(np.percentile(ms, 95)),
+        "calls": float(np.mean([a.calls for a in done])),
+        "payload_bytes": float(np.mean([a.bytes for a in done])),
+    }
 
 
 def _failed(answers: Mapping[str, Mapping[str, Answer]]) -> dict[str, tuple[int, str]]:

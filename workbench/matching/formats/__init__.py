@@ -10,8 +10,12 @@ from workbench.matching.formats.wire import Event, Format, NotUnderstood, Wire
 from workbench.matching.request import Answer, RecordedRequest, json_text
 
 FORMATS: tuple[Format, ...] = (
-    openai_chat.FORMAT, openai_responses.FORMAT, anthropic.FORMAT, gemini.FORMAT, bedrock.FORMAT,
-)  # fmt: skip
+    openai_chat.FORMAT,
+    openai_responses.FORMAT,
+    anthropic.FORMAT,
+    gemini.FORMAT,
+    bedrock.FORMAT,
+)
 
 
 def format_of(wire: Wire) -> Format | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.matching.formats.openai_chat import tool_of
-from workbench.matching.formats.wire import (  # fmt: skip
+from workbench.matching.formats.wire import (
     Event,
     Format,
     NotUnderstood,
@@ -25,7 +25,16 @@ from workbench.matching.request import Answer, Part, RecordedRequest, canonical_
 
 NAME = "anthropic"
 PARAMS = {"stop_sequences": "stop", "output_config": "response_format"}
-BODY = ("messages", "system", "tools", "stream", "cache_control", "container", "mcp_servers", "metadata")
+BODY = (
+    "messages",
+    "system",
+    "tools",
+    "stream",
+    "cache_control",
+    "container",
+    "mcp_servers",
+    "metadata",
+)
 _INVOKED = re.compile(r"/model/([^/]+)/invoke(-with-response-stream)?$")
 
 
@@ -46,11 +55,20 @@ def request(wire: Wire) -> RecordedRequest:
             raise NotUnderstood(f"unknown role {message['role']!r}")
         _add(turns, message["role"], message.get("content"))
     invoked = _INVOKED.search(wire.path)
-    params = {"api": NAME, "model": invoked[1] if invoked else None} | renamed(rest(body, *BODY), PARAMS)
+    params = {"api": NAME, "model": invoked[1] if invoked else None} | renamed(
+        rest(body, *BODY), PARAMS
+    )
     params["stream"] = True if body.get("stream") or (invoked and invoked[2]) else None
     tools = [tool_of(t) for t in body.get("tools") or ()]
-    tools += [tool_of({"name": "mcp server " + text_of(s.get("name")), **rest(s, "name", "authorization_token")})
-              for s in body.get("mcp_servers") or ()]  # fmt: skip
+    tools += [
+        tool_of(
+            {
+                "name": "mcp server " + text_of(s.get("name")),
+                **rest(s, "name", "authorization_token"),
+            }
+        )
+        for s in body.get("mcp_servers") or ()
+    ]
     return turns.request(tools, params, {"container": body.get("container")})
 
 
@@ -73,10 +91,18 @@ def _part(part: Mapping[str, Any]) -> Part:
     if kind == "thinking":
         return Part("reasoning", text_of(part["thinking"]))
     if kind in ("tool_use", "server_tool_use"):
-        return Part("call", canonical_json(part.get("input")), text_of(part["name"]), text_of(part.get("id")))
+        return Part(
+            "call",
+            canonical_json(part.get("input")),
+            text_of(part["name"]),
+            text_of(part.get("id")),
+        )
     if kind in ("image", "document") and isinstance(part.get("source"), Mapping):
         source = part["source"]
-        named, more = text_of(source.get("media_type")) or kind, rest(part, "type", "source", "cache_control")
+        named, more = (
+            text_of(source.get("media_type")) or kind,
+            rest(part, "type", "source", "cache_control"),
+        )
         if source.get("type") in ("base64", "text"):
             return media(named, data=text_of(source["data"]), more=more)
         return media(named, address=text_of(source.get("url") or source.get("file_id")), more=more)
@@ -85,7 +111,9 @@ def _part(part: Mapping[str, Any]) -> Part:
 
 def _result(part: Mapping[str, Any]) -> list[Part]:
     content = part.get("content")
-    parts = [Part("text", content)] if isinstance(content, str) else [_part(p) for p in content or ()]
+    parts = (
+        [Part("text", content)] if isinstance(content, str) else [_part(p) for p in content or ()]
+    )
     said = "\n".join(p.text for p in parts if p.kind == "text")
     failed = [opaque("is_error", True)] if part.get("is_error") else []
     others = [p for p in parts if p.kind != "text"]
@@ -113,8 +141,12 @@ def streamed(events: Sequence[Event]) -> Answer:
             raise NotUnderstood(f"the stream ended in an error: {data.get('error')}")
         if kind == "content_block_start":
             block = data["content_block"]
-            blocks[data["index"]] = {"type": block["type"], "name": text_of(block.get("name")),
-                                     "text": text_of(block.get("text")), "input": ""}  # fmt: skip
+            blocks[data["index"]] = {
+                "type": block["type"],
+                "name": text_of(block.get("name")),
+                "text": text_of(block.get("text")),
+                "input": "",
+            }
         elif kind == "content_block_delta":
             blocks[data["index"]]["text"] += text_of(data["delta"].get("text"))
             blocks[data["index"]]["input"] += text_of(data["delta"].get("partial_json"))
@@ -124,7 +156,9 @@ def streamed(events: Sequence[Event]) -> Answer:
     if not ended:
         raise TruncatedStream("the stream has no message_stop event")
     ordered = [blocks[i] for i in sorted(blocks)]
-    calls = tuple((b["name"], json_of(b["input"]) or "{}") for b in ordered if b["type"] == "tool_use")
+    calls = tuple(
+        (b["name"], json_of(b["input"]) or "{}") for b in ordered if b["type"] == "tool_use"
+    )
     return Answer("".join(b["text"] for b in ordered if b["type"] == "text"), calls, finish)
 
 

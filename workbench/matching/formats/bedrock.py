@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.matching.formats.openai_chat import tool_of
-from workbench.matching.formats.wire import (  # fmt: skip
+from workbench.matching.formats.wire import (
     Event,
     Format,
     NotUnderstood,
@@ -52,7 +52,9 @@ def request(wire: Wire) -> RecordedRequest:
     params = {"api": NAME, "model": found[1], "stream": True if found[2] else None}
     params |= {"tool_choice": config.get("toolChoice"), "response_format": body.get("outputConfig")}
     params |= renamed(body.get("inferenceConfig") or {}, PARAMS) | rest(body, *BODY)
-    return turns.request([_tool(t) for t in config.get("tools") or () if "cachePoint" not in t], params, {})
+    return turns.request(
+        [_tool(t) for t in config.get("tools") or () if "cachePoint" not in t], params, {}
+    )
 
 
 def _tool(tool: Mapping[str, Any]) -> Tool:
@@ -67,7 +69,10 @@ def _part(part: Mapping[str, Any]) -> Part:
         return Part("text", text_of(part["text"]))
     if call := part.get("toolUse"):
         return Part(
-            "call", canonical_json(call.get("input")), text_of(call["name"]), text_of(call.get("toolUseId"))
+            "call",
+            canonical_json(call.get("input")),
+            text_of(call["name"]),
+            text_of(call.get("toolUseId")),
         )
     if thought := (part.get("reasoningContent") or {}).get("reasoningText"):
         return Part("reasoning", text_of(thought.get("text")))
@@ -99,7 +104,9 @@ def answer(body: Mapping[str, Any]) -> Answer:
     read = [_part(p) for p in body["output"]["message"].get("content") or ()]
     said = "".join(p.text for p in read if p.kind == "text")
     return Answer(
-        said, tuple((p.name, p.text) for p in read if p.kind == "call"), text_of(body.get("stopReason"))
+        said,
+        tuple((p.name, p.text) for p in read if p.kind == "call"),
+        text_of(body.get("stopReason")),
     )
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from workbench.matching.formats.openai_chat import tool_of
-from workbench.matching.formats.wire import (  # fmt: skip
+from workbench.matching.formats.wire import (
     Event,
     Format,
     NotUnderstood,
@@ -25,9 +25,22 @@ from workbench.matching.request import Answer, Part, RecordedRequest, Tool, cano
 
 NAME = "gemini"
 ROLES = {"model": "assistant", "user": "user", "function": "tool", None: "user"}
-PARAMS = {"maxOutputTokens": "max_tokens", "stopSequences": "stop", "topP": "top_p", "topK": "top_k"}
+PARAMS = {
+    "maxOutputTokens": "max_tokens",
+    "stopSequences": "stop",
+    "topP": "top_p",
+    "topK": "top_k",
+}
 FORM = ("responseMimeType", "responseSchema", "responseJsonSchema")
-BODY = ("contents", "systemInstruction", "tools", "generationConfig", "toolConfig", "cachedContent", "labels")
+BODY = (
+    "contents",
+    "systemInstruction",
+    "tools",
+    "generationConfig",
+    "toolConfig",
+    "cachedContent",
+    "labels",
+)
 _PATH = re.compile(r"/models/([^/:]+):(stream)?[gG]enerateContent$")
 
 
@@ -68,7 +81,9 @@ def _tools(tools: Any) -> list[Tool]:
     found = []
     for tool in map(_camel_keys, [tools] if isinstance(tools, Mapping) else tools):
         found += [tool_of(d) for d in tool.get("functionDeclarations") or ()]
-        found += [Tool(k, "", canonical_json(v)) for k, v in rest(tool, "functionDeclarations").items()]
+        found += [
+            Tool(k, "", canonical_json(v)) for k, v in rest(tool, "functionDeclarations").items()
+        ]
     return found
 
 
@@ -77,23 +92,36 @@ def _part(part: Mapping[str, Any]) -> Part:
         return Part("reasoning" if part.get("thought") else "text", text_of(part["text"]))
     if call := part.get("functionCall"):
         return Part(
-            "call", canonical_json(call.get("args") or {}), text_of(call["name"]), text_of(call.get("id"))
+            "call",
+            canonical_json(call.get("args") or {}),
+            text_of(call["name"]),
+            text_of(call.get("id")),
         )
     if result := part.get("functionResponse"):
         said = canonical_json(result.get("response"))
         return Part("result", said, text_of(result.get("name")), text_of(result.get("id")))
     if data := part.get("inlineData"):
         data = _camel_keys(data)
-        return media(text_of(data.get("mimeType")), data=text_of(data["data"]), more=_beside(part, data, "inlineData"))
+        return media(
+            text_of(data.get("mimeType")),
+            data=text_of(data["data"]),
+            more=_beside(part, data, "inlineData"),
+        )
     if held := part.get("fileData"):
         held = _camel_keys(held)
-        return media(text_of(held.get("mimeType")), address=text_of(held["fileUri"]), more=_beside(part, held, "fileData"))
+        return media(
+            text_of(held.get("mimeType")),
+            address=text_of(held["fileUri"]),
+            more=_beside(part, held, "fileData"),
+        )
     named = rest(part, "thoughtSignature")
     return opaque("+".join(sorted(named)), named)
 
 
 def _beside(part: Mapping[str, Any], held: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    return rest(part, kind, "thought", "thoughtSignature") | rest(held, "mimeType", "data", "fileUri")
+    return rest(part, kind, "thought", "thoughtSignature") | rest(
+        held, "mimeType", "data", "fileUri"
+    )
 
 
 def _camel(key: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.matching.formats.wire import (  # fmt: skip
+from workbench.matching.formats.wire import (
     Event,
     Format,
     NotUnderstood,
@@ -31,7 +31,9 @@ _DEPLOYMENT = re.compile(r"/deployments/([^/]+)/")
 
 
 def claims(wire: Wire) -> bool:
-    return wire.path.endswith("/chat/completions") and isinstance(wire.request.get("messages"), list)
+    return wire.path.endswith("/chat/completions") and isinstance(
+        wire.request.get("messages"), list
+    )
 
 
 def request(wire: Wire) -> RecordedRequest:
@@ -46,7 +48,9 @@ def request(wire: Wire) -> RecordedRequest:
         rest(body, *TRANSPORT), PARAMS
     )
     params["stream"] = True if body.get("stream") else None
-    tools = [_tool(t) for t in body.get("tools") or ()] + [tool_of(f) for f in body.get("functions") or ()]
+    tools = [_tool(t) for t in body.get("tools") or ()] + [
+        tool_of(f) for f in body.get("functions") or ()
+    ]
     return turns.request(tools, params, {"preset": body.get("preset")})
 
 
@@ -58,7 +62,9 @@ def _parts(role: str, message: Mapping[str, Any]):
     if role == "tool":
         texts = [p for p in content_parts(content)]
         said = "\n".join(p.text for p in texts if p.kind == "text")
-        yield Part("result", said, text_of(message.get("name")), text_of(message.get("tool_call_id")))
+        yield Part(
+            "result", said, text_of(message.get("name")), text_of(message.get("tool_call_id"))
+        )
         yield from (p for p in texts if p.kind != "text")
     else:
         yield from content_parts(content)
@@ -66,8 +72,19 @@ def _parts(role: str, message: Mapping[str, Any]):
         yield _call(call)
     if message.get("function_call"):
         yield _call({"function": message["function_call"]})
-    known = ("role", "content", "tool_calls", "function_call", "tool_call_id", "reasoning_content", "reasoning",
-             "refusal", "annotations", "cache_control", *(("name",) if role == "tool" else ()))  # fmt: skip
+    known = (
+        "role",
+        "content",
+        "tool_calls",
+        "function_call",
+        "tool_call_id",
+        "reasoning_content",
+        "reasoning",
+        "refusal",
+        "annotations",
+        "cache_control",
+        *(("name",) if role == "tool" else ()),
+    )
     yield from (opaque(k, v) for k, v in rest(message, *known).items() if v != [])
     if message.get("refusal"):
         yield Part("text", text_of(message["refusal"]))
@@ -89,12 +106,16 @@ def _content_part(part: Any) -> Part:
     if kind == "thinking":
         inner = part["thinking"]
         return Part(
-            "reasoning", inner if isinstance(inner, str) else "".join(p.get("text", "") for p in inner)
+            "reasoning",
+            inner if isinstance(inner, str) else "".join(p.get("text", "") for p in inner),
         )
     if kind in ("image_url", "video_url", "document_url"):
         held = part[kind]
-        return media(kind.removesuffix("_url"), address=held if isinstance(held, str) else held["url"],
-                     more={} if isinstance(held, str) else rest(held, "url"))  # fmt: skip
+        return media(
+            kind.removesuffix("_url"),
+            address=held if isinstance(held, str) else held["url"],
+            more={} if isinstance(held, str) else rest(held, "url"),
+        )
     if kind == "input_audio":
         return media("audio/" + text_of(part[kind].get("format")), data=text_of(part[kind]["data"]))
     if kind == "file" and (data := part["file"].get("file_data")):
@@ -134,9 +155,11 @@ def answer(body: Mapping[str, Any]) -> Answer:
     if message.get("function_call"):
         calls.append(_call({"function": message["function_call"]}))
     return Answer(
-        said or text_of(message.get("refusal")), tuple((c.name, c.text) for c in calls),
-        text_of(choice.get("finish_reason")), created=number_or_none(body.get("created")),
-    )  # fmt: skip
+        said or text_of(message.get("refusal")),
+        tuple((c.name, c.text) for c in calls),
+        text_of(choice.get("finish_reason")),
+        created=number_or_none(body.get("created")),
+    )
 
 
 def streamed(events: Sequence[Event]) -> Answer:
@@ -165,7 +188,10 @@ def streamed(events: Sequence[Event]) -> Answer:
     if not finish and not done:
         raise TruncatedStream("the stream has neither a finish reason nor its end mark")
     return Answer(
-        "".join(said), tuple((n, json_of(a)) for _, (n, a) in sorted(calls.items())), finish, created=created
+        "".join(said),
+        tuple((n, json_of(a)) for _, (n, a) in sorted(calls.items())),
+        finish,
+        created=created,
     )
 
 

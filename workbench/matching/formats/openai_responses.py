@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.matching.formats.openai_chat import tool_of
-from workbench.matching.formats.wire import (  # fmt: skip
+from workbench.matching.formats.wire import (
     Event,
     Format,
     NotUnderstood,
@@ -55,7 +55,11 @@ def request(wire: Wire) -> RecordedRequest:
         role, parts = _item(item)
         turns.add(role, parts, join=role == "assistant")
     form = body.get("text") or {}
-    params = {"api": NAME, "response_format": form.get("format"), "verbosity": form.get("verbosity")}
+    params = {
+        "api": NAME,
+        "response_format": form.get("format"),
+        "verbosity": form.get("verbosity"),
+    }
     params |= renamed(rest(body, *BODY), PARAMS)
     params["stream"] = True if body.get("stream") else None
     return turns.request(
@@ -101,9 +105,13 @@ def _part(part: Mapping[str, Any]) -> Part:
     if kind == "reasoning_text":
         return Part("reasoning", text_of(part["text"]))
     if kind == "input_image" and part.get("image_url"):
-        return media("image", address=text_of(part["image_url"]), more=rest(part, "type", "image_url"))
+        return media(
+            "image", address=text_of(part["image_url"]), more=rest(part, "type", "image_url")
+        )
     if kind == "input_file" and part.get("file_data"):
-        return media("file", address=text_of(part["file_data"]), more=rest(part, "type", "file_data"))
+        return media(
+            "file", address=text_of(part["file_data"]), more=rest(part, "type", "file_data")
+        )
     return opaque(str(kind or "untyped"), part)
 
 
@@ -120,11 +128,15 @@ def answer(body: Mapping[str, Any]) -> Answer:
         for p in _content(i.get("content"))
         if p.kind == "text"
     ]
-    calls = [_item(i)[1][0] for i in items if i.get("type") in ("function_call", "custom_tool_call")]
+    calls = [
+        _item(i)[1][0] for i in items if i.get("type") in ("function_call", "custom_tool_call")
+    ]
     return Answer(
-        "".join(said), tuple((c.name, c.text) for c in calls), text_of(body.get("status")),
+        "".join(said),
+        tuple((c.name, c.text) for c in calls),
+        text_of(body.get("status")),
         created=number_or_none(body.get("created_at")),
-    )  # fmt: skip
+    )
 
 
 def streamed(events: Sequence[Event]) -> Answer:

@@ -17,6 +17,7 @@ from workbench.matching.rules import CleanError
 
 # ---- One recorded HTTP exchange, decoded as far as JSON, and what every body format is buil ----
 
+
 class NotUnderstood(CleanError):
     """A body that its format does not explain: listed, never guessed."""
 
@@ -113,7 +114,11 @@ def opaque(name: str, value: Any) -> Part:
 
 
 def media(
-    media_type: str, *, data: str | bytes | None = None, address: str | None = None, more: Mapping[str, Any] = MappingProxyType({})
+    media_type: str,
+    *,
+    data: str | bytes | None = None,
+    address: str | None = None,
+    more: Mapping[str, Any] = MappingProxyType({}),
 ) -> Part:
     """An attachment by the sha256 of its encoded data, or by its address; a data: address is data. `more`: what the
     model is given beside it (a title, a level of detail)."""

@@ -24,33 +24,69 @@ TITLE_CHARACTERS = 60
 WIDE = 640
 
 
-def slope(found: RankComparison, titles: Mapping[PointId, str], target: PointId | None = None) -> Any:
+def slope(
+    found: RankComparison, titles: Mapping[PointId, str], target: PointId | None = None
+) -> Any:
     """Two variants on one query: rank left, rank right, a line a row, coloured by the lists that hold it on the right.
 
     On a side the rows stand in its order, each with its rank, so that deep ranks stay apart; what a side lacks stands
     last, as absent. The target's line is thick.
     """
     alt = _alt()
-    places = {side: _order([getattr(r, side).rank for r in found.rows]) for side in ("left", "right")}
+    places = {
+        side: _order([getattr(r, side).rank for r in found.rows]) for side in ("left", "right")
+    }
     points = [
-        {"row": str(r.id), "side": name, "place": places[side][n], "shown": str(getattr(r, side).rank or ABSENT), "title": _title(r, titles),
-         "lists": membership(r), "end": side == "right", "target": r.id == target}
-        for n, r in enumerate(found.rows) for side, name in (("left", found.left), ("right", found.right))
-    ]  # fmt: skip
+        {
+            "row": str(r.id),
+            "side": name,
+            "place": places[side][n],
+            "shown": str(getattr(r, side).rank or ABSENT),
+            "title": _title(r, titles),
+            "lists": membership(r),
+            "end": side == "right",
+            "target": r.id == target,
+        }
+        for n, r in enumerate(found.rows)
+        for side, name in (("left", found.left), ("right", found.right))
+    ]
     kinds = list(dict.fromkeys(p["lists"] for p in points))
     base = alt.Chart(_frame(points)).encode(
-        x=alt.X("side:N", sort=[found.left, found.right], title=None, axis=alt.Axis(labelAngle=0, orient="top", labelFontWeight=600)),
-        y=alt.Y("place:Q", scale=alt.Scale(reverse=True, domain=[-0.5, len(found.rows) - 0.5]), axis=None),
-        color=alt.Color("lists:N", title=None, sort=kinds, scale=alt.Scale(domain=kinds, range=CATEGORIES[: len(kinds)])),
+        x=alt.X(
+            "side:N",
+            sort=[found.left, found.right],
+            title=None,
+            axis=alt.Axis(labelAngle=0, orient="top", labelFontWeight=600),
+        ),
+        y=alt.Y(
+            "place:Q",
+            scale=alt.Scale(reverse=True, domain=[-0.5, len(found.rows) - 0.5]),
+            axis=None,
+        ),
+        color=alt.Color(
+            "lists:N",
+            title=None,
+            sort=kinds,
+            scale=alt.Scale(domain=kinds, range=CATEGORIES[: len(kinds)]),
+        ),
         tooltip=["title:N", "side:N", "shown:N", "lists:N"],
-    )  # fmt: skip
-    lines = base.mark_line().encode(detail="row:N", strokeWidth=alt.condition("datum.target", alt.value(4), alt.value(1.6)))
-    left = base.transform_filter("!datum.end").mark_text(align="right", dx=-10).encode(text="shown:N")
-    right = base.transform_filter("datum.end").transform_calculate(label="datum.shown + '   ' + datum.title").mark_text(align="left", dx=10)
+    )
+    lines = base.mark_line().encode(
+        detail="row:N", strokeWidth=alt.condition("datum.target", alt.value(4), alt.value(1.6))
+    )
+    left = (
+        base.transform_filter("!datum.end").mark_text(align="right", dx=-10).encode(text="shown:N")
+    )
+    right = (
+        base.transform_filter("datum.end")
+        .transform_calculate(label="datum.shown + '   ' + datum.title")
+        .mark_text(align="left", dx=10)
+    )
     return (lines + base.mark_point(size=45) + left + right.encode(text="label:N")).properties(
-        width=240, height=max(120, 22 * len(found.rows)),
+        width=240,
+        height=max(120, 22 * len(found.rows)),
         title={"text": f"{found.left} beside {found.right}", "subtitle": _said(found)},
-    )  # fmt: skip
+    )
 
 
 def _order(ranks: Sequence[int | None]) -> list[int]:
@@ -72,32 +108,77 @@ def most_different(table: pl.DataFrame, left: str, right: str, limit: int = 20) 
     texts = [excerpt(r["text"], "", TITLE_CHARACTERS) or "(an empty query)" for r in asked]
     rows = [
         # Two queries of one text are two bars.
-        {"query": text if texts.count(text) == 1 else f"{text} ({r['query_id']})", "difference": 1 - r["rbo"], "overlap": r["rbo"],
-         "first difference": r["first_difference"], "id": r["query_id"]}
+        {
+            "query": text if texts.count(text) == 1 else f"{text} ({r['query_id']})",
+            "difference": 1 - r["rbo"],
+            "overlap": r["rbo"],
+            "first difference": r["first_difference"],
+            "id": r["query_id"],
+        }
         for r, text in zip(asked, texts, strict=True)
-    ]  # fmt: skip
-    return alt.Chart(_frame(rows)).mark_bar().encode(
-        y=alt.Y("query:N", sort=[r["query"] for r in rows], title=None, axis=alt.Axis(labelLimit=260)),
-        x=alt.X("difference:Q", scale=alt.Scale(domain=[0, 1]), title=[f"how far {left} and {right} differ", "(1 − rank-biased overlap)"]),
-        tooltip=["query:N", "id:N", alt.Tooltip("overlap:Q", title="rank-biased overlap", format=".3f"), alt.Tooltip("first difference:Q", title="first difference at rank")],
-    ).properties(width=WIDE - 200, height=alt.Step(20))  # fmt: skip
+    ]
+    return (
+        alt.Chart(_frame(rows))
+        .mark_bar()
+        .encode(
+            y=alt.Y(
+                "query:N",
+                sort=[r["query"] for r in rows],
+                title=None,
+                axis=alt.Axis(labelLimit=260),
+            ),
+            x=alt.X(
+                "difference:Q",
+                scale=alt.Scale(domain=[0, 1]),
+                title=[f"how far {left} and {right} differ", "(1 − rank-biased overlap)"],
+            ),
+            tooltip=[
+                "query:N",
+                "id:N",
+                alt.Tooltip("overlap:Q", title="rank-biased overlap", format=".3f"),
+                alt.Tooltip("first difference:Q", title="first difference at rank"),
+            ],
+        )
+        .properties(width=WIDE - 200, height=alt.Step(20))
+    )
 
 
 def tie_ranges(ranges: Mapping[str, Range]) -> Any:
     """A metric of each variant as it is in our order, within the least and the most that it could be in its ties."""
     alt = _alt()
-    rows = [{"variant": v, "value": r.value, "low": r.low, "high": r.high, "split": len(r.split), "moved": len(r.moved)} for v, r in ranges.items()]
+    rows = [
+        {
+            "variant": v,
+            "value": r.value,
+            "low": r.low,
+            "high": r.high,
+            "split": len(r.split),
+            "moved": len(r.moved),
+        }
+        for v, r in ranges.items()
+    ]
     metric = next(iter(ranges.values())).metric
     base = alt.Chart(_frame(rows)).encode(y=alt.Y("variant:N", sort=list(ranges), title=None))
     return (
-        base.mark_rule(strokeWidth=3, color=MUTED).encode(x=alt.X("low:Q", title=f"{metric}, over all orders of the ties", scale=alt.Scale(zero=False)), x2="high:Q")
-        + base.mark_point(size=90).encode(x="value:Q", tooltip=["variant:N", "value:Q", "low:Q", "high:Q", "split:Q", "moved:Q"])
-    ).properties(width=WIDE - 200, height=alt.Step(34))  # fmt: skip
+        base.mark_rule(strokeWidth=3, color=MUTED).encode(
+            x=alt.X(
+                "low:Q", title=f"{metric}, over all orders of the ties", scale=alt.Scale(zero=False)
+            ),
+            x2="high:Q",
+        )
+        + base.mark_point(size=90).encode(
+            x="value:Q", tooltip=["variant:N", "value:Q", "low:Q", "high:Q", "split:Q", "moved:Q"]
+        )
+    ).properties(width=WIDE - 200, height=alt.Step(34))
 
 
 def _said(found: RankComparison) -> str:
     o = found.overlap
-    first = f"first difference at rank {o.first_difference}" if o.first_difference else "the same from first to last"
+    first = (
+        f"first difference at rank {o.first_difference}"
+        if o.first_difference
+        else "the same from first to last"
+    )
     return f"rank-biased overlap {o.rbo:.3f}, {first}, {o.at_k:.0%} of the first {o.k} shared"
 
 
@@ -159,7 +240,9 @@ def _axis() -> Any:
     import altair as alt
 
     lines = "split(datum.label, '\\n')"
-    middle = alt.ExprRef(f"-{LINE / 2:g} * (length({lines}) - 1)")  # Vega sets the first line at the row's middle
+    middle = alt.ExprRef(
+        f"-{LINE / 2:g} * (length({lines}) - 1)"
+    )  # Vega sets the first line at the row's middle
     return alt.Axis(labelLimit=0, labelExpr=lines, labelLineHeight=LINE, labelOffset=middle)
 
 
@@ -173,13 +256,19 @@ def _step(labels: Iterable[str], least: int) -> Any:
 def intervals(rows: Rows, level: str) -> Any:
     """Differences with their intervals, one panel a metric and one line a pair. Rows: the pair table's."""
     fields = ("metric", "difference", "low", "high", "n", "p_holm", "wins", "ties", "losses")
-    return _interval_chart([{"pair": _pair(r), **{k: r[k] for k in fields}} for r in rows], "pair", "metric", level)
+    return _interval_chart(
+        [{"pair": _pair(r), **{k: r[k] for k in fields}} for r in rows], "pair", "metric", level
+    )
 
 
 def slice_intervals(rows: Rows, level: str) -> Any:
     """Differences within slices with their intervals, one panel a pair. Rows: the slice table's with figures."""
     kept = [
-        {"slice": label(f"{r['attribute'].replace('_', ' ')} {r['label']} ({r['n']})"), "pair": _pair(r), **{k: r[k] for k in ("difference", "low", "high", "n")}}
+        {
+            "slice": label(f"{r['attribute'].replace('_', ' ')} {r['label']} ({r['n']})"),
+            "pair": _pair(r),
+            **{k: r[k] for k in ("difference", "low", "high", "n")},
+        }
         for r in rows
     ]
     return _interval_chart(kept, "slice", "pair", level)
@@ -193,9 +282,14 @@ def _interval_chart(rows: Rows, line: str, panel: str, level: str) -> Any:
     base = _chart(rows)
     lines = base.encode(y=alt.Y(f"{line}:N", sort=order, title=None, axis=_axis()))
     shown = [
-        alt.Tooltip(f, title=TITLES.get(f, f), **({"format": ".4f"} if f in ("difference", "low", "high", "p_holm") else {}))
-        for f in rows[0] if f != panel
-    ]  # fmt: skip
+        alt.Tooltip(
+            f,
+            title=TITLES.get(f, f),
+            **({"format": ".4f"} if f in ("difference", "low", "high", "p_holm") else {}),
+        )
+        for f in rows[0]
+        if f != panel
+    ]
     zero = base.mark_rule(color=MUTED).encode(x=alt.datum(0))
     whisker = lines.mark_rule(strokeWidth=2, color=ACCENT).encode(
         x=alt.X("low:Q", title=f"difference, {level} interval"), x2="high:Q"
@@ -204,7 +298,9 @@ def _interval_chart(rows: Rows, line: str, panel: str, level: str) -> Any:
     width = WIDE_DIFFERENCE_CHARTS - 220 if len(panels) == 1 else 200
     chart = (zero + whisker + point).properties(width=width, height=_step(order, 22))
     header = alt.Header(labelLimit=0, labelExpr="split(datum.label, '\\n')", labelLineHeight=LINE)
-    return chart.facet(alt.Facet(f"{panel}:N", sort=panels, title=None, header=header), columns=2).resolve_scale(x="independent")
+    return chart.facet(
+        alt.Facet(f"{panel}:N", sort=panels, title=None, header=header), columns=2
+    ).resolve_scale(x="independent")
 
 
 def outcomes(rows: Rows) -> Any:
@@ -216,15 +312,42 @@ def outcomes(rows: Rows) -> Any:
     a, b = pairs[0] if len(pairs) == 1 else ("the second", "the first")
     names = {"wins": f"{b} better", "ties": "tied", "losses": f"{a} better"}
     kept = [
-        {"pair": r["metric"] if len(pairs) == 1 else label(f"{r['b']} against {r['a']}, {r['metric']}"),
-         "outcome": name, "queries": r[column], "place": place}
-        for r in rows for place, (column, name) in enumerate(names.items())
-    ]  # fmt: skip
-    return _chart(kept).mark_bar(cornerRadiusEnd=0, size=BAR).encode(
-        y=alt.Y("pair:N", sort=list(dict.fromkeys(r["pair"] for r in kept)), title=None, axis=_axis()),
-        x=alt.X("queries:Q", title="queries", stack="zero", axis=alt.Axis(format=",d", tickMinStep=1)),
-        order="place:O",
-        color=alt.Color("outcome:N", title=None, sort=list(names.values()), legend=alt.Legend(labelLimit=LEGEND_PIXELS),
-                        scale=alt.Scale(domain=list(names.values()), range=list(OUTCOME_COLOURS.values()))),
-        tooltip=["pair", "outcome", "queries"],
-    ).properties(width=WIDE_DIFFERENCE_CHARTS - 220, height=_step([r["pair"] for r in kept], 18))  # fmt: skip
+        {
+            "pair": r["metric"]
+            if len(pairs) == 1
+            else label(f"{r['b']} against {r['a']}, {r['metric']}"),
+            "outcome": name,
+            "queries": r[column],
+            "place": place,
+        }
+        for r in rows
+        for place, (column, name) in enumerate(names.items())
+    ]
+    return (
+        _chart(kept)
+        .mark_bar(cornerRadiusEnd=0, size=BAR)
+        .encode(
+            y=alt.Y(
+                "pair:N",
+                sort=list(dict.fromkeys(r["pair"] for r in kept)),
+                title=None,
+                axis=_axis(),
+            ),
+            x=alt.X(
+                "queries:Q",
+                title="queries",
+                stack="zero",
+                axis=alt.Axis(format=",d", tickMinStep=1),
+            ),
+            order="place:O",
+            color=alt.Color(
+                "outcome:N",
+                title=None,
+                sort=list(names.values()),
+                legend=alt.Legend(labelLimit=LEGEND_PIXELS),
+                scale=alt.Scale(domain=list(names.values()), range=list(OUTCOME_COLOURS.values())),
+            ),
+            tooltip=["pair", "outcome", "queries"],
+        )
+        .properties(width=WIDE_DIFFERENCE_CHARTS - 220, height=_step([r["pair"] for r in kept], 18))
+    )

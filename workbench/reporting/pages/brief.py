@@ -33,29 +33,50 @@ class Section:
 
 
 def brief_page(
-    *, eyebrow: str, title: str, findings: Sequence[str | Markup], facts: Mapping[str, str], sections: Sequence[Section],
-    footer: str, warnings: Sequence[str] = (),
-) -> str:  # fmt: skip
+    *,
+    eyebrow: str,
+    title: str,
+    findings: Sequence[str | Markup],
+    facts: Mapping[str, str],
+    sections: Sequence[Section],
+    footer: str,
+    warnings: Sequence[str] = (),
+) -> str:
     """The page as text; `warnings` stand above all findings. Texts are data: escaped, control and direction marks made visible."""
     import jinja2
 
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATE), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        loader=jinja2.FileSystemLoader(_TEMPLATE),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
-    )  # fmt: skip
+    )
     blocks = [p for s in sections for p in s.pieces if isinstance(p, Block)]
     numbers = _numbers(blocks)
     return environment.get_template("brief.html").render(
-        eyebrow=safe(eyebrow), title=safe(title), warnings=[safe(w) for w in warnings], findings=[_html(f) for f in findings],
+        eyebrow=safe(eyebrow),
+        title=safe(title),
+        warnings=[safe(w) for w in warnings],
+        findings=[_html(f) for f in findings],
         facts=[(safe(n), safe(v)) for n, v in facts.items()],
         sections=[
-            {"id": f"section-{n}", "title": safe(s.title), "css": "wide" if s.wide else "story",
-             "pieces": [_piece(p, numbers) for p in s.pieces]}
-            for n, s in enumerate(sections, 1) if s.pieces
+            {
+                "id": f"section-{n}",
+                "title": safe(s.title),
+                "css": "wide" if s.wide else "story",
+                "pieces": [_piece(p, numbers) for p in s.pieces],
+            }
+            for n, s in enumerate(sections, 1)
+            if s.pieces
         ],
-        footer=safe(footer), theme=script_json(THEME), css=_template("page.css"), brief_css=_template("brief.css"),
-        js=_template("page.js"), bundle=Markup(chart_bundle()) if any(b.kind == "chart" for b in blocks) else "",
-    )  # fmt: skip
+        footer=safe(footer),
+        theme=script_json(THEME),
+        css=_template("page.css"),
+        brief_css=_template("brief.css"),
+        js=_template("page.js"),
+        bundle=Markup(chart_bundle()) if any(b.kind == "chart" for b in blocks) else "",
+    )
 
 
 def _template(name: str) -> Markup:
@@ -80,7 +101,9 @@ def command(text: str) -> Markup:
 
 def plans(of: Mapping[str, str]) -> Markup:
     """The plans of variants, as they run."""
-    return Markup("").join(Markup('<pre class="plan">{}</pre>').format(_uncut(plan)) for plan in of.values())
+    return Markup("").join(
+        Markup('<pre class="plan">{}</pre>').format(_uncut(plan)) for plan in of.values()
+    )
 
 
 def _uncut(text: str) -> Markup:
@@ -114,12 +137,17 @@ def _piece(piece: Block | Markup, numbers: Mapping[int, str]) -> Markup:
         return Markup('<div class="prose">{}</div>').format(markdown_html(piece.content))
     label = numbers[id(piece)]
     data: dict[str, Any] = {
-        "kind": piece.kind, "name": piece.name, "caption": piece.caption, "content": piece.content, "claims": ()
+        "kind": piece.kind,
+        "name": piece.name,
+        "caption": piece.caption,
+        "content": piece.content,
+        "claims": (),
     }
     return figure(f"{label.split()[0].lower()}-{piece.name}", label, data)
 
 
 # ---- Cases of a report: one query each, folded until it is clicked, with the pages of two o ----
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -158,9 +186,9 @@ def cases_html(cases: Sequence[Case], opened: int = 1) -> Markup:
 
 
 def _case(case: Case, opened: bool) -> Markup:
-    summary = Markup('<summary><span class="query">{}</span> <span class="change {}">{}</span></summary>').format(
-        safe(case.query or "(an empty query)"), case.tone or "quiet", safe(case.change)
-    )
+    summary = Markup(
+        '<summary><span class="query">{}</span> <span class="change {}">{}</span></summary>'
+    ).format(safe(case.query or "(an empty query)"), case.tone or "quiet", safe(case.change))
     columns = Markup("").join(_column(c) for c in case.columns)
     return Markup('<details class="case" id="{}"{}>{}<div class="sides">{}</div></details>').format(
         case.anchor, Markup(" open") if opened else "", summary, columns
@@ -170,11 +198,18 @@ def _case(case: Case, opened: bool) -> Markup:
 def _column(column: Column) -> Markup:
     rows = Markup("").join(
         Markup('<li class="{}"><i>{}</i><span>{}{}</span></li>').format(
-            line.mark, line.rank, safe(line.title), Markup(" <small>{}</small>").format(safe(line.note)) if line.note else ""
+            line.mark,
+            line.rank,
+            safe(line.title),
+            Markup(" <small>{}</small>").format(safe(line.note)) if line.note else "",
         )
         for line in column.lines
     )
-    page = Markup("<ol>{}</ol>").format(rows) if column.lines else Markup('<p class="quiet">No results.</p>')
+    page = (
+        Markup("<ol>{}</ol>").format(rows)
+        if column.lines
+        else Markup('<p class="quiet">No results.</p>')
+    )
     said = Markup("").join(Markup("<p>{}</p>").format(safe(s)) for s in column.sentences)
     return Markup('<div class="side"><h4>{}</h4>{}{}{}</div>').format(
         safe(column.heading), page, said, Markup("").join(map(command, column.commands))

@@ -18,7 +18,16 @@ from workbench.analysis.ledger.run import code_hash, versions
 from workbench.errors import BadParameter
 from workbench.reporting.charts.comparison import intervals, outcomes, slice_intervals
 from workbench.reporting.html import safe
-from workbench.reporting.pages.brief import Case, Column, Line, Section, brief_page, cases_html, notes, plans
+from workbench.reporting.pages.brief import (
+    Case,
+    Column,
+    Line,
+    Section,
+    brief_page,
+    cases_html,
+    notes,
+    plans,
+)
 from workbench.sources.base import Qrel
 
 if TYPE_CHECKING:
@@ -26,14 +35,32 @@ if TYPE_CHECKING:
 
 PAGE_NAME, DATA_NAME = "index.html", "comparison.json"
 PAIR_HEADERS = {
-    "b": "variant", "a": "against", "metric": "metric", "value_b": "mean", "value_a": "mean against", "difference": "difference",
-    "low": "from", "high": "to", "p": "p", "p_holm": "p (Holm)", "wins": "wins", "ties": "ties", "losses": "losses", "n": "queries",
+    "b": "variant",
+    "a": "against",
+    "metric": "metric",
+    "value_b": "mean",
+    "value_a": "mean against",
+    "difference": "difference",
+    "low": "from",
+    "high": "to",
+    "p": "p",
+    "p_holm": "p (Holm)",
+    "wins": "wins",
+    "ties": "ties",
+    "losses": "losses",
+    "n": "queries",
     "resolution": "resolution",
-}  # fmt: skip
+}
 SLICE_HEADERS = {
-    "attribute": "attribute", "label": "value", "n": "queries", "b": "variant", "a": "against", "difference": "difference",
-    "low": "from", "high": "to",
-}  # fmt: skip
+    "attribute": "attribute",
+    "label": "value",
+    "n": "queries",
+    "b": "variant",
+    "a": "against",
+    "difference": "difference",
+    "low": "from",
+    "high": "to",
+}
 """What the tables call the columns of the comparison's."""
 
 SLICES_SHOWN = 60
@@ -81,25 +108,38 @@ def comparison_page(compared: Compared) -> str:
     """The page as text."""
     c = compared.comparison
     sections = [
-        Section("Runs", (Markup(compared.table.to_html(warnings=False)), *_ties(compared)), wide=True),
+        Section(
+            "Runs", (Markup(compared.table.to_html(warnings=False)), *_ties(compared)), wide=True
+        ),
         Section("Differences", _differences(compared) if c.tests else (), wide=True),
         Section("Slices", _slices(compared)),
         Section("Queries that differ most", _cases(compared), wide=True),
-        Section("What was run", (plans(compared.plans), notes([*compared.notes, *_facts_of_run(compared)]))),
+        Section(
+            "What was run",
+            (plans(compared.plans), notes([*compared.notes, *_facts_of_run(compared)])),
+        ),
     ]
     findings = [
-        Markup("{}<small>{}</small>").format(safe(said), safe(figures)) for said, figures in c.verdicts()
+        Markup("{}<small>{}</small>").format(safe(said), safe(figures))
+        for said, figures in c.verdicts()
     ]
     return brief_page(
-        eyebrow=f"Comparison on {compared.collection}" if compared.collection else "Evaluation of runs",
-        title=_title(c.variants), warnings=c.warnings, findings=findings,
+        eyebrow=f"Comparison on {compared.collection}"
+        if compared.collection
+        else "Evaluation of runs",
+        title=_title(c.variants),
+        warnings=c.warnings,
+        findings=findings,
         facts={
-            "Queries": f"{c.n} evaluated, {c.skipped.height} skipped", "From": compared.queries.origin,
+            "Queries": f"{c.n} evaluated, {c.skipped.height} skipped",
+            "From": compared.queries.origin,
             "Metrics": ", ".join(c.descriptions.values()),
-            "Tests": f"{c.tests}, corrected by Holm" if c.tests > 1 else str(c.tests), "Tie width": f"{c.tie_width:g}",
+            "Tests": f"{c.tests}, corrected by Holm" if c.tests > 1 else str(c.tests),
+            "Tie width": f"{c.tie_width:g}",
         },
-        sections=sections, footer="Evaluated in the order shown: score = n − rank. A difference is the variant named first less the other, query by query.",
-    )  # fmt: skip
+        sections=sections,
+        footer="Evaluated in the order shown: score = n − rank. A difference is the variant named first less the other, query by query.",
+    )
 
 
 def _ties(compared: Compared) -> tuple[Any, ...]:
@@ -107,10 +147,18 @@ def _ties(compared: Compared) -> tuple[Any, ...]:
     import polars as pl
 
     rows = [
-        {"run": name, "metric": m, "in the order of the file": r.value, "least": r.low, "most": r.high,
-         "queries that move": len(r.moved), "range": "exact" if r.exact else "at least"}
-        for name, of in compared.ranges.items() for m, r in of.items()
-    ]  # fmt: skip
+        {
+            "run": name,
+            "metric": m,
+            "in the order of the file": r.value,
+            "least": r.low,
+            "most": r.high,
+            "queries that move": len(r.moved),
+            "range": "exact" if r.exact else "at least",
+        }
+        for name, of in compared.ranges.items()
+        for m, r in of.items()
+    ]
     if not rows:
         return ()
     caption = "Documents with equal scores in a run from a file: each metric over all orders of such ties."
@@ -132,8 +180,24 @@ def _differences(compared: Compared) -> tuple[Any, ...]:
     level = f"{compared.comparison.confidence:.0%}"
     out: list[Any] = []
     if drawn:
-        out.append(chart_block("intervals", intervals(drawn, level), f"Difference by metric: {_minus(compared)}, with its {level} bootstrap interval.", "", ()))
-    out.append(chart_block("outcomes", outcomes(rows), "Queries on which either variant is better, and on which they are tied.", "", ()))
+        out.append(
+            chart_block(
+                "intervals",
+                intervals(drawn, level),
+                f"Difference by metric: {_minus(compared)}, with its {level} bootstrap interval.",
+                "",
+                (),
+            )
+        )
+    out.append(
+        chart_block(
+            "outcomes",
+            outcomes(rows),
+            "Queries on which either variant is better, and on which they are tied.",
+            "",
+            (),
+        )
+    )
     table = _named(compared, compared.comparison.per_pair, PAIR_HEADERS)
     caption = (
         f"Paired randomisation test and bootstrap, seed {compared.comparison.seed}, {compared.comparison.resamples:,} resamples. "
@@ -151,12 +215,19 @@ def _slices(compared: Compared) -> tuple[Any, ...]:
         return ()
     level = f"{compared.comparison.confidence:.0%}"
     few = compared.comparison.per_slice.filter(metric=main, suppressed=True).height
-    caption = f"{main} within each slice of the queries: {_minus(compared)}, with its {level} interval; not corrected for their number." + (
-        f" {few} slices with too few queries are left out." if few else ""
+    caption = (
+        f"{main} within each slice of the queries: {_minus(compared)}, with its {level} interval; not corrected for their number."
+        + (f" {few} slices with too few queries are left out." if few else "")
     )
     return (
         chart_block("slices", slice_intervals(frame.to_dicts(), level), caption, "", ()),
-        table_block("slice-table", _short_floats(_named(compared, frame, SLICE_HEADERS)), f"{main} by slice.", "", ()),
+        table_block(
+            "slice-table",
+            _short_floats(_named(compared, frame, SLICE_HEADERS)),
+            f"{main} by slice.",
+            "",
+            (),
+        ),
     )
 
 
@@ -174,14 +245,25 @@ def _cases(compared: Compared) -> tuple[Markup, ...]:
 
 def _case(d: Difference, anchor: str) -> Case:
     tone = "good" if d.difference > 0 else "bad"
-    return Case(anchor, d.text or f"query {d.query_id}", f"{d.metric} {d.a.value:.3f} → {d.b.value:.3f}", tone, (_column(d, d.a), _column(d, d.b)))
+    return Case(
+        anchor,
+        d.text or f"query {d.query_id}",
+        f"{d.metric} {d.a.value:.3f} → {d.b.value:.3f}",
+        tone,
+        (_column(d, d.a), _column(d, d.b)),
+    )
 
 
 def _column(d: Difference, side: Side) -> Column:
     rank = "beyond the depth" if side.rank is None else f"document {side.rank}"
     sentence = f"“{d.target_title or d.target}” (grade {d.target_grade}): {rank}; {side.told}."
     lines = tuple(
-        Line(s.rank, s.title or s.entity_id, "relevant" if (s.grade or 0) > 0 else "", "" if s.grade is None else f"grade {s.grade}")
+        Line(
+            s.rank,
+            s.title or s.entity_id,
+            "relevant" if (s.grade or 0) > 0 else "",
+            "" if s.grade is None else f"grade {s.grade}",
+        )
         for s in side.page
     )
     return Column(side.variant, lines, (sentence,), (side.command,) if side.command else ())
@@ -214,12 +296,23 @@ def _named(compared: Compared, frame: pl.DataFrame, headers: Mapping[str, str]) 
 def _facts_of_run(compared: Compared) -> list[str]:
     told = [f"{name}: {value}" for name, value in compared.inputs.items()]
     packages = ", ".join(f"{n} {v}" for n, v in versions().items())
-    return [*told, f"queries: {compared.queries.hash}", f"seed: {compared.comparison.seed}", f"code: {code_hash()}", packages]
+    return [
+        *told,
+        f"queries: {compared.queries.hash}",
+        f"seed: {compared.comparison.seed}",
+        f"code: {code_hash()}",
+        packages,
+    ]
 
 
 def file_name(variant: str) -> str:
     """A variant's name as a file's: letters, digits, marks that every file system takes."""
-    return "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in variant).strip(".") or "variant"
+    return (
+        "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in variant).strip(
+            "."
+        )
+        or "variant"
+    )
 
 
 def _short_floats(frame: pl.DataFrame, digits: int = 4) -> pl.DataFrame:

@@ -39,7 +39,8 @@ def ledger_table(rows: Sequence[Row], figures: Mapping[str, Sequence[tuple[str, 
     `figures` maps claim ids to (anchor, label).
     """
     columns: dict[str, list[str]] = {
-        k: [] for k in ("claim", "statement", "expected", "measured", "verdict", "where", "evidence")
+        k: []
+        for k in ("claim", "statement", "expected", "measured", "verdict", "where", "evidence")
     }
     for row in sorted(rows, key=lambda r: EVIDENCE.index(r.evidence)):
         columns["evidence"].append(row.evidence[0].upper() + row.evidence[1:])
@@ -51,13 +52,19 @@ def ledger_table(rows: Sequence[Row], figures: Mapping[str, Sequence[tuple[str, 
         columns["statement"].append(_statement(row, figures.get(row.id, ())))
         columns["expected"].append(expected_html(row.expected, row.tolerance))
         timing = Markup('<span class="tag">timing</span>') if row.unsteady else Markup("")
-        columns["measured"].append(measured_html(row.expected, row.measured, row.tolerance) + timing)
+        columns["measured"].append(
+            measured_html(row.expected, row.measured, row.tolerance) + timing
+        )
         columns["verdict"].append(verdict_html(row))
         columns["where"].append(safe(row.where))
     labels = {
-        "claim": "Claim", "statement": "The document says", "expected": "Expected", "measured": "Measured",
-        "verdict": "Verdict", "where": "Where measured",
-    }  # fmt: skip
+        "claim": "Claim",
+        "statement": "The document says",
+        "expected": "Expected",
+        "measured": "Measured",
+        "verdict": "Verdict",
+        "where": "Where measured",
+    }
     return _render("ledger", columns, labels, right=(), group="evidence")
 
 
@@ -66,29 +73,47 @@ def data_table(name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]])
     keys = [f"c{i}" for i in range(len(columns))]
     cells = {k: [str(value_html(row[i])) for row in rows] for i, k in enumerate(keys)}
     right = [
-        k for i, k in enumerate(keys) if rows and all(_is_number(row[i]) or row[i] is None for row in rows)
+        k
+        for i, k in enumerate(keys)
+        if rows and all(_is_number(row[i]) or row[i] is None for row in rows)
     ]
     return _render(f"table-{name}", cells, dict(zip(keys, map(safe, columns), strict=True)), right)
 
 
 def _statement(row: Row, figures: Sequence[tuple[str, str]]) -> Markup:
     note = Markup('<span class="note">{}</span>').format(safe(row.note)) if row.note else Markup("")
-    links = Markup(" ").join(Markup('<a href="#{}">{}</a>').format(a, label) for a, label in figures)
-    why = Markup('<span class="why">{}</span>').format(safe(row.explanation)) if row.explanation else Markup("")
+    links = Markup(" ").join(
+        Markup('<a href="#{}">{}</a>').format(a, label) for a, label in figures
+    )
+    why = (
+        Markup('<span class="why">{}</span>').format(safe(row.explanation))
+        if row.explanation
+        else Markup("")
+    )
     return Markup("{}{}{}{}").format(
-        safe(row.statement), why, note, Markup('<span class="figures">{}</span>').format(links) if links else ""
+        safe(row.statement),
+        why,
+        note,
+        Markup('<span class="figures">{}</span>').format(links) if links else "",
     )
 
 
 def _render(
-    name: str, columns: Mapping[str, Sequence[str]], labels: Mapping[str, str], right: Sequence[str],
+    name: str,
+    columns: Mapping[str, Sequence[str]],
+    labels: Mapping[str, str],
+    right: Sequence[str],
     group: str | None = None,
-) -> Markup:  # fmt: skip
+) -> Markup:
     import polars as pl
     from great_tables import GT, html
 
-    frame = pl.DataFrame({k: [str(cell) for cell in cells] for k, cells in columns.items()}, strict=False)
-    table = GT(frame, id=name, groupname_col=group).fmt_passthrough(columns=list(columns), escape=False)
+    frame = pl.DataFrame(
+        {k: [str(cell) for cell in cells] for k, cells in columns.items()}, strict=False
+    )
+    table = GT(frame, id=name, groupname_col=group).fmt_passthrough(
+        columns=list(columns), escape=False
+    )
     table = table.cols_label(**{k: html(str(label)) for k, label in labels.items()})
     table = table.cols_align(align="left", columns=list(columns))
     if right:
@@ -109,7 +134,9 @@ TEXT_ROWS = 20
 
 def script_json(value: Any) -> Markup:
     """JSON for a script element: no character in it can end the element or open a comment."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    text = json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
     for mark in "<>&\u2028\u2029":
         text = text.replace(mark, f"\\u{ord(mark):04x}")
     return Markup(text)
@@ -135,12 +162,24 @@ def figure(anchor: str, label: str, block: Mapping[str, Any]) -> Markup:
         body = Markup(
             '<div class="chart" role="img" aria-label="{}"></div><script type="application/json">{}</script>'
             "<noscript>{}</noscript>"
-        ).format(_plain_text(label, block["caption"]), script_json(shown(block["content"])), _as_text(block))
-    claims = Markup(" ").join(Markup('<a href="#claim-{0}">{0}</a>').format(c) for c in block["claims"])
+        ).format(
+            _plain_text(label, block["caption"]),
+            script_json(shown(block["content"])),
+            _as_text(block),
+        )
+    claims = Markup(" ").join(
+        Markup('<a href="#claim-{0}">{0}</a>').format(c) for c in block["claims"]
+    )
     return Markup(
         '<figure id="{}" class="of-{}">{}<figcaption><b>{}</b> {}{}</figcaption></figure>'
-    ).format(anchor, block["kind"], body, label, _caption(block["caption"]),
-             Markup('<span class="claims">{}</span>').format(claims) if claims else "")  # fmt: skip
+    ).format(
+        anchor,
+        block["kind"],
+        body,
+        label,
+        _caption(block["caption"]),
+        Markup('<span class="claims">{}</span>').format(claims) if claims else "",
+    )
 
 
 def _caption(text: str) -> Markup:
@@ -170,10 +209,15 @@ def _rows(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     for rows in spec.get("datasets", {}).values():
         return [r if isinstance(r, Mapping) else {"value": r} for r in rows]
     values = spec.get("data", {}).get("values") if isinstance(spec.get("data"), Mapping) else None
-    return [r if isinstance(r, Mapping) else {"value": r} for r in values] if isinstance(values, list) else []
+    return (
+        [r if isinstance(r, Mapping) else {"value": r} for r in values]
+        if isinstance(values, list)
+        else []
+    )
 
 
 # ---- The one script that draws all charts of a page: Vega, Vega-Lite and vega-embed as a si ----
+
 
 def chart_bundle() -> str:
     """The bundle of the Vega-Lite version that Altair writes, safe inside a script element.
@@ -190,4 +234,6 @@ def chart_bundle() -> str:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, vl_convert.javascript_bundle(vl_version=vega_lite))
     # In a script element only `</script` and `<!--` mean something; in a string both escapes idle.
-    return path.read_text(encoding="utf-8").replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    return (
+        path.read_text(encoding="utf-8").replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    )

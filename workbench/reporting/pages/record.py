@@ -24,13 +24,18 @@ PAGE_NAME = "index.html"
 _TEMPLATE = Path(__file__).parents[1] / "template"
 # What each verdict is called in the summary line.
 _SUMMARY = {
-    "HOLDS": ("holds", "hold"), "DIFFERS": ("differs", "differ"),
+    "HOLDS": ("holds", "hold"),
+    "DIFFERS": ("differs", "differ"),
     "DIFFERS BY A DURATION": ("differs by a duration only", "differ by a duration only"),
-    "DIFFERS BY THIS INSTALL": ("differs by this installation only", "differ by this installation only"),
+    "DIFFERS BY THIS INSTALL": (
+        "differs by this installation only",
+        "differ by this installation only",
+    ),
     "INCONCLUSIVE": ("is inconclusive", "are inconclusive"),
     "NOT MEASURABLE HERE": ("is not measurable here", "are not measurable here"),
-    "NO VERDICT": ("has no verdict", "have no verdict"), "SUPERSEDED": ("is superseded", "are superseded"),
-}  # fmt: skip
+    "NO VERDICT": ("has no verdict", "have no verdict"),
+    "SUPERSEDED": ("is superseded", "are superseded"),
+}
 _HASH_SHOWN = 16
 _HASH = re.compile(r"([0-9a-f]{64})(/.*)?")
 _INPUTS_SHOWN = 4
@@ -65,21 +70,34 @@ def page(ledger: Ledger, story: Mapping[str, Any]) -> str:
         for claim in block["claims"]:
             figures.setdefault(claim, []).append((anchor, number))
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATE), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        loader=jinja2.FileSystemLoader(_TEMPLATE),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
-    )  # fmt: skip
+    )
     has_charts = any(b["kind"] == "chart" for b in blocks)
     return environment.get_template("page.html").render(
-        record=ledger.header["record"], title=safe(ledger.header["title"]),
-        about=markdown_html(story["text"]), failed=ledger.failed, total=len(ledger.rows),
+        record=ledger.header["record"],
+        title=safe(ledger.header["title"]),
+        about=markdown_html(story["text"]),
+        failed=ledger.failed,
+        total=len(ledger.rows),
         summary=_summary(ledger),
-        findings=[(markdown_html(b["content"]), b["claims"]) for b in blocks if b["kind"] == "finding"],
-        facts=_facts(ledger), evidence=[f"{n} {e}" for e, n in ledger.evidence().items()],
+        findings=[
+            (markdown_html(b["content"]), b["claims"]) for b in blocks if b["kind"] == "finding"
+        ],
+        facts=_facts(ledger),
+        evidence=[f"{n} {e}" for e, n in ledger.evidence().items()],
         reduced=_reduced(ledger, story["parameters"]),
-        ledger=ledger_table(ledger.rows, figures), run=_what_was_run(ledger.header, story["parameters"]),
-        sections=_sections(blocks, numbered), bundle=Markup(chart_bundle()) if has_charts else "",
-        theme=script_json(THEME), css=_template("page.css"), js=_template("page.js"),
-    )  # fmt: skip
+        ledger=ledger_table(ledger.rows, figures),
+        run=_what_was_run(ledger.header, story["parameters"]),
+        sections=_sections(blocks, numbered),
+        bundle=Markup(chart_bundle()) if has_charts else "",
+        theme=script_json(THEME),
+        css=_template("page.css"),
+        js=_template("page.js"),
+    )
 
 
 def _template(name: str) -> Markup:
@@ -93,11 +111,17 @@ def _numbered(blocks: Sequence[Mapping[str, Any]]) -> dict[int, tuple[str, str, 
         if block["kind"] in counts:
             counts[block["kind"]] += 1
             word = "Figure" if block["kind"] == "chart" else "Table"
-            found[place] = (f"{word.lower()}-{block['name']}", f"{word} {counts[block['kind']]}", block)
+            found[place] = (
+                f"{word.lower()}-{block['name']}",
+                f"{word} {counts[block['kind']]}",
+                block,
+            )
     return found
 
 
-def _sections(blocks: Sequence[Mapping[str, Any]], numbered: Mapping[int, Any]) -> list[dict[str, Any]]:
+def _sections(
+    blocks: Sequence[Mapping[str, Any]], numbered: Mapping[int, Any]
+) -> list[dict[str, Any]]:
     """Sections in the order of their first block; a section that comes back continues."""
     found: dict[str, list[Markup]] = {}
     for place, block in enumerate(blocks):
@@ -116,10 +140,15 @@ def _sections(blocks: Sequence[Mapping[str, Any]], numbered: Mapping[int, Any]) 
 
 def _summary(ledger: Ledger) -> list[dict[str, Any]]:
     return [
-        {"verdict": v, "css": v.lower().replace(" ", "-"), "count": n, "words": _SUMMARY[v][n != 1],
-         "sign": VERDICT_SIGNS[v]}
+        {
+            "verdict": v,
+            "css": v.lower().replace(" ", "-"),
+            "count": n,
+            "words": _SUMMARY[v][n != 1],
+            "sign": VERDICT_SIGNS[v],
+        }
         for v, n in ledger.tally().items()
-    ]  # fmt: skip
+    ]
 
 
 def _reduced(ledger: Ledger, helps: Mapping[str, str]) -> dict[str, Any] | None:
@@ -135,7 +164,10 @@ def _facts(ledger: Ledger) -> list[tuple[str, Markup]]:
     when, machine = header["when"], header["machine"]
     started = datetime.fromisoformat(when["started"])
     memory = f", {machine['memory_gib']:.0f} GiB" if machine["memory_gib"] else ""
-    facts = [("Run", safe(f"{started:%-d %B %Y, %H:%M} UTC")), ("Took", safe(_duration(when["seconds"])))]
+    facts = [
+        ("Run", safe(f"{started:%-d %B %Y, %H:%M} UTC")),
+        ("Took", safe(_duration(when["seconds"]))),
+    ]
     if ledger.reduced:
         facts.insert(0, ("Size", safe(f"{ledger.reduced}, reduced")))
     if inputs := header["inputs"]:
@@ -167,7 +199,11 @@ def _what_was_run(header: Mapping[str, Any], helps: Mapping[str, str]) -> list[d
     for title in ("Seeds", "Code", "Machine", "Versions"):
         rows = header[title.lower()].items()
         groups[title] = [(safe(_MACHINE.get(k, k)), _told(k, v), "") for k, v in rows]
-    return [{"title": title, "css": title.lower(), "rows": rows} for title, rows in groups.items() if rows]
+    return [
+        {"title": title, "css": title.lower(), "rows": rows}
+        for title, rows in groups.items()
+        if rows
+    ]
 
 
 def _lines(hashes: Mapping[str, Any]) -> Markup:
@@ -182,5 +218,7 @@ def _told(name: str, value: Any) -> Markup:
 
 def _hash(value: Any) -> Markup:
     if isinstance(value, str) and (found := _HASH.fullmatch(value)):
-        return Markup('<code title="{}">{}…{}</code>').format(value, found[1][:_HASH_SHOWN], safe(found[2] or ""))
+        return Markup('<code title="{}">{}…{}</code>').format(
+            value, found[1][:_HASH_SHOWN], safe(found[2] or "")
+        )
     return value_html(value)

@@ -14,7 +14,16 @@ from workbench.analysis.ledger.blocks import chart_block, table_block
 from workbench.analysis.ledger.run import code_hash
 from workbench.analysis.replay.replay import SHOWN, Change, Pair, Reason, Replayed, change_row
 from workbench.reporting.html import safe
-from workbench.reporting.pages.brief import Case, Column, Line, Section, brief_page, cases_html, notes, plans
+from workbench.reporting.pages.brief import (
+    Case,
+    Column,
+    Line,
+    Section,
+    brief_page,
+    cases_html,
+    notes,
+    plans,
+)
 from workbench.reporting.theme import CATEGORIES
 from workbench.text import counted
 
@@ -28,7 +37,9 @@ def write_replay(directory: Path, replayed: Replayed) -> Path:
     import json
 
     directory.mkdir(parents=True, exist_ok=True)
-    lines = (json.dumps(change_row(c)) + "\n" for changes in replayed.changes.values() for c in changes)
+    lines = (
+        json.dumps(change_row(c)) + "\n" for changes in replayed.changes.values() for c in changes
+    )
     write_text(directory / CHANGES_NAME, "".join(lines))
     write_text(directory / DATA_NAME, canonical(replayed.to_dict()))
     write_text(directory / PAGE_NAME, replay_page(replayed))
@@ -53,40 +64,73 @@ def sentence(pair: Pair, first: int) -> tuple[str, str]:
 
 def came_and_left(change: Change) -> str:
     """How many documents left and came, a number that is 0 left out; the same in another order says so."""
-    said = [f"{len(of)} {word}" for of, word in ((change.left, "left"), (change.came, "came")) if of]
+    said = [
+        f"{len(of)} {word}" for of, word in ((change.left, "left"), (change.came, "came")) if of
+    ]
     return ", ".join(said) or "another order"
 
 
 def replay_page(replayed: Replayed) -> str:
     """The page as text."""
-    findings = [Markup("{}<small>{}</small>").format(*map(safe, sentence(p, replayed.first))) for p in replayed.pairs]
+    findings = [
+        Markup("{}<small>{}</small>").format(*map(safe, sentence(p, replayed.first)))
+        for p in replayed.pairs
+    ]
     for name, (count, why) in replayed.failed.items():
-        findings.append(Markup('<span class="bad">{}</span><small>{}</small>').format(
-            safe(f"{name} answered {counted(count, 'query', 'queries')} with an error."), safe(f"The first: {why}")))  # fmt: skip
+        findings.append(
+            Markup('<span class="bad">{}</span><small>{}</small>').format(
+                safe(f"{name} answered {counted(count, 'query', 'queries')} with an error."),
+                safe(f"The first: {why}"),
+            )
+        )
     sections = [
-        Section("What it costs", (table_block("costs", _costs(replayed), "One search each; stages that variants share are counted in full.", "", ()),), wide=True),
+        Section(
+            "What it costs",
+            (
+                table_block(
+                    "costs",
+                    _costs(replayed),
+                    "One search each; stages that variants share are counted in full.",
+                    "",
+                    (),
+                ),
+            ),
+            wide=True,
+        ),
         Section("How far pages changed", _spread(replayed)),
         *(_worst(replayed, pair, number) for number, pair in enumerate(replayed.changes, 1)),
         Section("What was run", (plans(replayed.plans), notes([*replayed.notes, *_run(replayed)]))),
     ]
     return brief_page(
-        eyebrow=f"Replay on {replayed.collection}", title=f"{Path(replayed.log.location).name}: what changed in the first {replayed.first}",
-        findings=findings, facts={
-            "Rows": f"{replayed.log.rows:,}", "Queries": f"{len(replayed.log.queries):,} distinct", "Page": f"the documents of the first {replayed.first} rows",
+        eyebrow=f"Replay on {replayed.collection}",
+        title=f"{Path(replayed.log.location).name}: what changed in the first {replayed.first}",
+        findings=findings,
+        facts={
+            "Rows": f"{replayed.log.rows:,}",
+            "Queries": f"{len(replayed.log.queries):,} distinct",
+            "Page": f"the documents of the first {replayed.first} rows",
         },
-        sections=sections, footer="Worst first: new empty pages, then those that share the least, then by rank-biased overlap.",
-    )  # fmt: skip
+        sections=sections,
+        footer="Worst first: new empty pages, then those that share the least, then by rank-biased overlap.",
+    )
 
 
 def _costs(replayed: Replayed) -> Any:
     import polars as pl
 
     rows = [
-        {"variant": c["variant"], "queries": c["queries"], "without results": c["empty"],
-         **{n: None if c[k] is None else round(c[k], 1) for n, k in (("p50 ms", "p50_ms"), ("p95 ms", "p95_ms"), ("calls", "calls"))},
-         "payload bytes": None if c["payload_bytes"] is None else round(c["payload_bytes"])}
+        {
+            "variant": c["variant"],
+            "queries": c["queries"],
+            "without results": c["empty"],
+            **{
+                n: None if c[k] is None else round(c[k], 1)
+                for n, k in (("p50 ms", "p50_ms"), ("p95 ms", "p95_ms"), ("calls", "calls"))
+            },
+            "payload bytes": None if c["payload_bytes"] is None else round(c["payload_bytes"]),
+        }
         for c in replayed.costs
-    ]  # fmt: skip
+    ]
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
@@ -96,7 +140,11 @@ def _spread(replayed: Replayed) -> tuple[Any, ...]:
         changes = replayed.changes[pair.a, pair.b]
         gone = Counter(len(c.left) for c in changes)
         gone[0] += pair.queries - len(changes)
-        rows += [{"pair": f"{pair.b} − {pair.a}", "gone": n, "queries": q} for n, q in sorted(gone.items()) if q]
+        rows += [
+            {"pair": f"{pair.b} − {pair.a}", "gone": n, "queries": q}
+            for n, q in sorted(gone.items())
+            if q
+        ]
     if not rows:
         return ()
     caption = f"Queries by how many documents of a's first {replayed.first} are not on b's page; 0 holds those in another order too."
@@ -109,12 +157,20 @@ def gone_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
     import polars as pl
 
     pairs = list(dict.fromkeys(r["pair"] for r in rows))
-    return alt.Chart(pl.DataFrame(list(rows))).mark_bar().encode(
-        x=alt.X("gone:O", title="documents that left the page", axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("queries:Q", title="queries"),
-        color=alt.Color("pair:N", sort=pairs, legend=None, scale=alt.Scale(domain=pairs, range=CATEGORIES)),
-        tooltip=["pair", "gone", "queries"],
-    ).properties(width=260, height=150).facet(alt.Facet("pair:N", sort=pairs, title=None), columns=2)  # fmt: skip
+    return (
+        alt.Chart(pl.DataFrame(list(rows)))
+        .mark_bar()
+        .encode(
+            x=alt.X("gone:O", title="documents that left the page", axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("queries:Q", title="queries"),
+            color=alt.Color(
+                "pair:N", sort=pairs, legend=None, scale=alt.Scale(domain=pairs, range=CATEGORIES)
+            ),
+            tooltip=["pair", "gone", "queries"],
+        )
+        .properties(width=260, height=150)
+        .facet(alt.Facet("pair:N", sort=pairs, title=None), columns=2)
+    )
 
 
 def _worst(replayed: Replayed, pair: tuple[str, str], number: int) -> Section:
@@ -126,7 +182,9 @@ def _worst(replayed: Replayed, pair: tuple[str, str], number: int) -> Section:
     rest = len(changes) - len(cases)
     pieces = (cases_html(cases, opened=1 if number == 1 else 0),) if cases else ()
     if rest > 0:
-        pieces += (Markup('<p class="quiet">{}</p>').format(f"{rest:,} more are in {CHANGES_NAME}."),)
+        pieces += (
+            Markup('<p class="quiet">{}</p>').format(f"{rest:,} more are in {CHANGES_NAME}."),
+        )
     return Section(f"{pair[1]} against {pair[0]}", pieces, wide=True)
 
 
@@ -143,15 +201,28 @@ def _case(replayed: Replayed, change: Change, reasons: Sequence[Reason], anchor:
     if change.query.time:
         about.append(f"asked {change.query.time}")
     sides = []
-    for name, page, other, mark in zip((change.a, change.b), change.pages, reversed(change.pages), ("left", "came"), strict=True):
+    for name, page, other, mark in zip(
+        (change.a, change.b), change.pages, reversed(change.pages), ("left", "came"), strict=True
+    ):
         told = [r for r in reasons if r.variant == name]
         lines = tuple(
-            Line(n, replayed.titles.get(d) or d, "" if d in other else mark) for n, d in enumerate(page, 1)
+            Line(n, replayed.titles.get(d) or d, "" if d in other else mark)
+            for n, d in enumerate(page, 1)
         )
-        sentences = tuple(f"“{replayed.titles.get(r.document) or r.document}”: {r.told}." for r in told if r.told)
+        sentences = tuple(
+            f"“{replayed.titles.get(r.document) or r.document}”: {r.told}." for r in told if r.told
+        )
         commands = tuple(r.command for r in told if r.command)
-        heading = name if name != SHOWN else f"{SHOWN}{', ' + change.query.time[:10] if change.query.time else ''}"
-        sides.append(Column(heading, lines, (*about, *sentences) if name == change.b else sentences, commands))
+        heading = (
+            name
+            if name != SHOWN
+            else f"{SHOWN}{', ' + change.query.time[:10] if change.query.time else ''}"
+        )
+        sides.append(
+            Column(
+                heading, lines, (*about, *sentences) if name == change.b else sentences, commands
+            )
+        )
     return Case(anchor, change.query.text, said, tone, tuple(sides))
 
 

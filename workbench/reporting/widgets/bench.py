@@ -71,7 +71,9 @@ class Bench:
     def close(self) -> None:
         self.collection.close()
 
-    def answered(self, session: Session, previous: Session | None = None) -> tuple[Frozen, Result, str]:
+    def answered(
+        self, session: Session, previous: Session | None = None
+    ) -> tuple[Frozen, Result, str]:
         """The reading that a session stands on, its result and, where lists were retrieved now, why."""
         chosen = session.chosen
         key = (session.query, _hashable(session.filters), _reading(chosen), session.depth)
@@ -94,7 +96,12 @@ class Bench:
         frozen, result, again = self.answered(session, before.session if before else None)
         if not result.fused.ids:
             refuse_hopeless(self.collection.stores.catalog, session.filters)
-        same = before if before and (before.session.query, before.session.filters) == (session.query, session.filters) else None
+        same = (
+            before
+            if before
+            and (before.session.query, before.session.filters) == (session.query, session.filters)
+            else None
+        )
         if same and session.replace(pinned=same.session.pinned) == same.session:
             same = same.before  # to pin turns nothing: what was turned last is still what changed
         was = same.result.fused.ranks() if same else {}
@@ -105,7 +112,18 @@ class Bench:
         pinned = None if session.pinned is None else self._row(frozen, result, session.pinned, was)
         comparison = self._compared(session, result) if session.other else None
         lists = tuple(r.name for r in result.lists)
-        return View(session, result, lists, rows, pinned, again, time.perf_counter() - start, frozen, comparison, same and replace(same, before=None))
+        return View(
+            session,
+            result,
+            lists,
+            rows,
+            pinned,
+            again,
+            time.perf_counter() - start,
+            frozen,
+            comparison,
+            same and replace(same, before=None),
+        )
 
     def explained(self, view: View, target: PointId) -> Explanation:
         """Why a row stands there or is absent; a true rank beyond a limit is one exact query."""
@@ -114,7 +132,9 @@ class Bench:
     def answers(self, view: View, target: PointId) -> tuple[Counterfactual, ...]:
         """What each knob would have to be for the target to be in the first page."""
         session = view.session
-        return counterfactuals(view.frozen, target, session.chosen, first=session.first, mode=session.mode)
+        return counterfactuals(
+            view.frozen, target, session.chosen, first=session.first, mode=session.mode
+        )
 
     def titles(self, ids: Sequence[PointId]) -> dict[PointId, str]:
         """The titles of points, an entity's id for one without."""
@@ -130,17 +150,23 @@ class Bench:
         if missing:
             self._chunks.update({c.id: c for c in self.collection.stores.catalog.chunks(missing)})
 
-    def _row(self, frozen: Frozen, result: Result, point_id: PointId, was: Mapping[PointId, int]) -> RowView:
+    def _row(
+        self, frozen: Frozen, result: Result, point_id: PointId, was: Mapping[PointId, int]
+    ) -> RowView:
         chunk, rank = self._chunks[point_id], result.rank_of(point_id)
         key = ("evidence", point_id)
         if key not in frozen.facts:
             frozen.facts[key] = evidence_of(self.collection, result, chunk)
         fused = result.evidence["fused"]
         return RowView(
-            rank, chunk, result.fused.scores[rank - 1] if rank else None,
-            {r.name: p for r in result.lists if (p := r.ranks().get(point_id))}, fused.contributions.get(point_id, {}) if rank else {},
-            frozen.facts[key], was.get(point_id),
-        )  # fmt: skip
+            rank,
+            chunk,
+            result.fused.scores[rank - 1] if rank else None,
+            {r.name: p for r in result.lists if (p := r.ranks().get(point_id))},
+            fused.contributions.get(point_id, {}) if rank else {},
+            frozen.facts[key],
+            was.get(point_id),
+        )
 
     def _replayed(self, frozen: Frozen, session: Session) -> Result:
         return frozen.replay(session.chosen, mode=session.mode, limit=session.first, offset=0)
@@ -157,16 +183,27 @@ def _reading(chosen: Any) -> tuple[Any, ...]:
     lexical, semantic = chosen.lexical, chosen.semantic
     if lexical is not None:
         policy = lexical.get("policy")
-        lexical = lexical.replace(policy=policy.replace(cap=1)) if policy else lexical.replace(**({"limit": 1} if lexical.get("limit") else {}))
+        lexical = (
+            lexical.replace(policy=policy.replace(cap=1))
+            if policy
+            else lexical.replace(**({"limit": 1} if lexical.get("limit") else {}))
+        )
     if semantic is not None:
-        semantic = semantic.replace(**{n: v for n, v in (("limit", 1), ("floor", None)) if n in dict(semantic.params)})
+        semantic = semantic.replace(
+            **{n: v for n, v in (("limit", 1), ("floor", None)) if n in dict(semantic.params)}
+        )
     return lexical, semantic, chosen.own
 
 
 def _reason(session: Session, previous: Session | None) -> str:
     if previous is None:
         return "the first look"
-    for name, said in (("query", "a new query"), ("filters", "another filter"), ("depth", "another depth"), ("variant", "another variant")):
+    for name, said in (
+        ("query", "a new query"),
+        ("filters", "another filter"),
+        ("depth", "another depth"),
+        ("variant", "another variant"),
+    ):
         if getattr(session, name) != getattr(previous, name):
             return said
     return "another reading"

@@ -58,13 +58,23 @@ class Investigation(Shown):
         self._watch, self._status = w.HTML(), w.HTML()
         self._table = Live()
         self._table.answer(self._clicked)
-        self._panels = {name: Live() if name == "Explanation" else w.HTML() for name in _TABS if name != "Code"}
+        self._panels = {
+            name: Live() if name == "Explanation" else w.HTML() for name in _TABS if name != "Code"
+        }
         self._panels["Explanation"].answer(self._clicked)
-        self._code = w.Textarea(disabled=True, layout={"width": "auto", "height": "240px"})  # 100 % and its margin would cut a border
-        self._tabs = w.Tab([*self._panels.values(), w.VBox([self._code, *self._form.incident])], titles=_TABS)
+        self._code = w.Textarea(
+            disabled=True, layout={"width": "auto", "height": "240px"}
+        )  # 100 % and its margin would cut a border
+        self._tabs = w.Tab(
+            [*self._panels.values(), w.VBox([self._code, *self._form.incident])], titles=_TABS
+        )
         for part in (*self._panels.values(), self._watch, self._status):
             part.add_class("wb")
-        super().__init__([*self._form.rows, self._knobs, self._status, self._watch, self._table, self._tabs], session=session, **options)
+        super().__init__(
+            [*self._form.rows, self._knobs, self._status, self._watch, self._table, self._tabs],
+            session=session,
+            **options,
+        )
         self.add_class("wb-investigation")
         self._ready = True
         self._look()
@@ -131,10 +141,17 @@ class Investigation(Shown):
         self._table.html = str(table_html(view, "" if target is None else str(target), alive=True))
         self._panels["Ranks by list"].value = str(pictures.fusion_ranks(view, target))
         watched = target if target is not None else self.session.pinned
-        compared = self.bench.titles([r.id for r in view.comparison.rows]) if view.comparison else {}
+        compared = (
+            self.bench.titles([r.id for r in view.comparison.rows]) if view.comparison else {}
+        )
         self._panels["Compare"].value = str(panels.comparison_html(view, compared, watched))
-        pages = [*view.result.fused.ids[: view.session.first], *(view.before.result.fused.ids[: view.before.session.first] if view.before else ())]
-        self._panels["What changed"].value = str(panels.changes_html(view, self.bench.titles(pages)))
+        pages = [
+            *view.result.fused.ids[: view.session.first],
+            *(view.before.result.fused.ids[: view.before.session.first] if view.before else ()),
+        ]
+        self._panels["What changed"].value = str(
+            panels.changes_html(view, self.bench.titles(pages))
+        )
 
     def _explain(self) -> None:
         """Explain the selected row, what was read with the watched document in it, and the pinned one in two lines."""
@@ -146,17 +163,39 @@ class Investigation(Shown):
             self._told = told, answers
             self._panels["Explanation"].html = self._explained_html(view, told, answers)
         pinned = self.session.pinned
-        told = self._told[0] if self._told else None if pinned is None else self.bench.explained(view, pinned)
-        self._panels["What was read"].value = str(pictures.caps(view, target if target is not None else pinned, told))
+        told = (
+            self._told[0]
+            if self._told
+            else None
+            if pinned is None
+            else self.bench.explained(view, pinned)
+        )
+        self._panels["What was read"].value = str(
+            pictures.caps(view, target if target is not None else pinned, told)
+        )
         if pinned is not None:
-            known = self._told if self._told and target == pinned else (self.bench.explained(view, pinned), self.bench.answers(view, pinned))
+            known = (
+                self._told
+                if self._told and target == pinned
+                else (self.bench.explained(view, pinned), self.bench.answers(view, pinned))
+            )
             self._watch.value = self._watch_html(view, _in_two_lines(*known))
         self.redraw()
 
-    def _explained_html(self, view: View, told: Explanation, answers: tuple[Counterfactual, ...]) -> str:
+    def _explained_html(
+        self, view: View, told: Explanation, answers: tuple[Counterfactual, ...]
+    ) -> str:
         rival = view.result.fused.ids[told.rank - 2] if told.rank and told.rank > 1 else None
-        names = self.bench.titles([told.target, *([rival] if rival is not None else []), *(m.id for c in answers for m in c.moves)])
-        said = panels.explanation_html(view, told, self.bench.chunk(told.target), names.get(rival, ""))
+        names = self.bench.titles(
+            [
+                told.target,
+                *([rival] if rival is not None else []),
+                *(m.id for c in answers for m in c.moves),
+            ]
+        )
+        said = panels.explanation_html(
+            view, told, self.bench.chunk(told.target), names.get(rival, "")
+        )
         return str(said + panels.counterfactuals_html(answers, names, alive=True))
 
     def still(self) -> str:
@@ -183,7 +222,13 @@ class Investigation(Shown):
 
     def _pinned_by_name(self, text: str) -> None:
         def pinned() -> None:
-            target = resolve(self.bench.collection, text.strip(), self.view.result if self.view else None) if text.strip() else None
+            target = (
+                resolve(
+                    self.bench.collection, text.strip(), self.view.result if self.view else None
+                )
+                if text.strip()
+                else None
+            )
             self.pin(target)
             if target is not None:
                 self.explain(target)
@@ -191,7 +236,14 @@ class Investigation(Shown):
         self._guarded(pinned)
 
     def _clicked(self, kind: str, value: str) -> None:
-        known = {r.key: r.chunk.id for r in [*self.view.rows, *([self.view.pinned] if self.view.pinned else [])]} if self.view else {}
+        known = (
+            {
+                r.key: r.chunk.id
+                for r in [*self.view.rows, *([self.view.pinned] if self.view.pinned else [])]
+            }
+            if self.view
+            else {}
+        )
         if kind == "row" and value in known:
             self._guarded(lambda: self.explain(known[value]))
         elif kind == "pin" and (value in known or not value):
@@ -236,33 +288,50 @@ class Investigation(Shown):
         """Set the knobs' elements to the session, made anew where other stages have other knobs."""
         panel = self.session.panel
         if tuple((k.name, k.choices) for k in panel.values()) == self._knob_names:
-            self._form.set_quietly({n: (self._controls[n], k.low if k.value is None else k.value) for n, k in panel.items()})
+            self._form.set_quietly(
+                {
+                    n: (self._controls[n], k.low if k.value is None else k.value)
+                    for n, k in panel.items()
+                }
+            )
             return
         self._knob_names = tuple((k.name, k.choices) for k in panel.values())
-        self._controls = {n: control(k, self.session.depth, self._form.unless_set(self._turned)) for n, k in panel.items()}
+        self._controls = {
+            n: control(k, self.session.depth, self._form.unless_set(self._turned))
+            for n, k in panel.items()
+        }
         self._knobs.children = [grouped(self._controls), self._form.reset]
 
     def _show_status(self, view: View) -> None:
         lists = ", ".join(f"{r.name} {len(r):,}" for r in view.result.lists)
         how = f"Retrieved: {view.again}" if view.again else "Answered from frozen lists"
         notes = " ".join(s.note + "." for s in view.result.spans if s.call == "note" and s.note)
-        self._status.value = (
-            f'<span class="status">{shown(how, 200)}, {view.seconds * 1e3:.0f} ms. {len(view.result.fused):,} rows of {shown(lists, 200)}. {shown(notes, 200)}</span>'
-        )
+        self._status.value = f'<span class="status">{shown(how, 200)}, {view.seconds * 1e3:.0f} ms. {len(view.result.fused):,} rows of {shown(lists, 200)}. {shown(notes, 200)}</span>'
 
     def _watch_html(self, view: View, said: Sequence[str]) -> str:
         """The pinned document's line: its rank now and before, and `said`, two lines of why and what would help."""
         if view.pinned is None:
             return ""
         rank, first = view.pinned.rank, view.session.first
-        where = "not in the ranking" if rank is None else f"rank {rank:,}" + (f", in the first {first}" if rank <= first else f", not in the first {first}")
-        trail = " → ".join("absent" if r is None else f"{r:,}" for r, _ in [*groupby(self.trail)][:-1])
+        where = (
+            "not in the ranking"
+            if rank is None
+            else f"rank {rank:,}"
+            + (f", in the first {first}" if rank <= first else f", not in the first {first}")
+        )
+        trail = " → ".join(
+            "absent" if r is None else f"{r:,}" for r, _ in [*groupby(self.trail)][:-1]
+        )
         title = shown(view.pinned.chunk.title or view.pinned.chunk.entity_id, TITLE_CHARACTERS)
-        turned = ", ".join(f"{words.knob_label(n)} {words.value_text(v)}" for n, v in self.session.knobs.items())
+        turned = ", ".join(
+            f"{words.knob_label(n)} {words.value_text(v)}" for n, v in self.session.knobs.items()
+        )
         told = f'<span class="trail">before: {trail}</span>' if trail else ""
-        return (f'<div class="watch" data-rank="{rank or ""}"><b>{where}</b> · {title} '
-                f'<span class="trail">{shown(turned, 200)}</span> {told}'
-                f'{"".join(f"<p>{shown(line, LINE)}</p>" for line in said if line)}</div>')  # fmt: skip
+        return (
+            f'<div class="watch" data-rank="{rank or ""}"><b>{where}</b> · {title} '
+            f'<span class="trail">{shown(turned, 200)}</span> {told}'
+            f"{''.join(f'<p>{shown(line, LINE)}</p>' for line in said if line)}</div>"
+        )
 
 
 def _in_two_lines(told: Explanation, answers: Sequence[Counterfactual]) -> tuple[str, str]:
@@ -276,7 +345,11 @@ def investigate(collection: str = "pydoc", query: str = "", **fields: Any) -> In
     bench = Bench(collection)
     name = fields.get("pinned")
     if isinstance(name, str):
-        fields["pinned"] = resolve(bench.collection, name, bench.answered(Session(collection, query, **{**fields, "pinned": None}))[1])
+        fields["pinned"] = resolve(
+            bench.collection,
+            name,
+            bench.answered(Session(collection, query, **{**fields, "pinned": None}))[1],
+        )
     made = Investigation(bench, Session(collection, query, **fields))
     if made.session.pinned is not None:
         made.explain(made.session.pinned)
@@ -285,7 +358,10 @@ def investigate(collection: str = "pydoc", query: str = "", **fields: Any) -> In
 
 # ---- A session written down as an incident file, from which a replica that shows the same r ----
 
-def write_incident(collection: Collection, session: Session, selected: PointId | None, path: Path) -> Path:
+
+def write_incident(
+    collection: Collection, session: Session, selected: PointId | None, path: Path
+) -> Path:
     """Capture the session's query and its pinned document, else the selected one.
 
     Raises BadParameter where there is neither, and for a query within filters, which an incident has not.

@@ -1,6 +1,6 @@
 """The judging widget: one document of a pool at a time, graded by key. In an export it stands as it was left.
 
-    judge("notes", ["how is tea made"], ["adr_0005", "adr_0172"], "ann.qrels")
+judge("notes", ["how is tea made"], ["adr_0005", "adr_0172"], "ann.qrels")
 """
 
 from __future__ import annotations
@@ -45,7 +45,12 @@ class JudgingWidget(anywidget.AnyWidget):
         if not isinstance(content, dict):
             return
         kind, value = content.get("kind"), content.get("value")
-        if kind == "grade" and isinstance(value, str) and value.isdecimal() and int(value) < len(self.judging.scale):
+        if (
+            kind == "grade"
+            and isinstance(value, str)
+            and value.isdecimal()
+            and int(value) < len(self.judging.scale)
+        ):
             self.judging.grade(int(value))
         elif kind == "step" and value in STEPS:
             self.judging.step(STEPS[value])
@@ -63,11 +68,19 @@ class JudgingWidget(anywidget.AnyWidget):
 
 
 def judge(
-    collection: str | Collection, queries: Sequence[JudgedQuery | str], variants: Sequence[str | Variant], path: str | Path, *,
-    depth: int = PAGE, seed: int = SEED, scale: Sequence[str] = SCALE,
-) -> JudgingWidget:  # fmt: skip
+    collection: str | Collection,
+    queries: Sequence[JudgedQuery | str],
+    variants: Sequence[str | Variant],
+    path: str | Path,
+    *,
+    depth: int = PAGE,
+    seed: int = SEED,
+    scale: Sequence[str] = SCALE,
+) -> JudgingWidget:
     """Pool what the variants find, shuffled and without labels, and judge it by key; grades are saved to `path`."""
-    return JudgingWidget(Judging(pools(collection, queries, variants, depth=depth, seed=seed), path, scale))
+    return JudgingWidget(
+        Judging(pools(collection, queries, variants, depth=depth, seed=seed), path, scale)
+    )
 
 
 def progress(judging: Judging) -> str:
@@ -78,7 +91,9 @@ def progress(judging: Judging) -> str:
 def judging_html(judging: Judging) -> str:
     """What the judge sees now."""
     share = 100 * judging.judged / judging.total if judging.total else 100
-    head = Markup('<div class="top"><span>{}</span><span>{}</span></div><div class="meter"><i style="width:{:.1f}%"></i></div>')
+    head = Markup(
+        '<div class="top"><span>{}</span><span>{}</span></div><div class="meter"><i style="width:{:.1f}%"></i></div>'
+    )
     current = judging.current
     where = ""
     if current is not None:
@@ -87,7 +102,11 @@ def judging_html(judging: Judging) -> str:
         where = f"query {number} of {len(judging.pools)}, document {pool.items.index(item) + 1} of {len(pool.items)}"
     top = head.format(safe(progress(judging)), where, share)
     if current is None:
-        done = "All documents are judged." if judging.judged == judging.total else "This is the end; some documents have no grade yet."
+        done = (
+            "All documents are judged."
+            if judging.judged == judging.total
+            else "This is the end; some documents have no grade yet."
+        )
         return str(top + Markup('<p class="query">{}</p>').format(done) + _keys(judging, None))
     pool, item = current
     body = Markup('<p class="query">{}</p><div class="doc"><h4>{}</h4><p>{}</p></div>').format(
@@ -102,9 +121,20 @@ def _text(text: str) -> Markup:
 
 
 def _keys(judging: Judging, grade: int | None) -> Markup:
-    button = Markup('<button type="button" data-kind="{}" data-value="{}" aria-pressed="{}"><kbd>{}</kbd>{}</button>')
-    grades = Markup("").join(
-        button.format("grade", n, "true" if grade == n else "false", n, safe(word)) for n, word in enumerate(judging.scale)
-    ) if judging.place < judging.total else Markup("")  # fmt: skip
-    steps = button.format("step", "back", "false", "←", "back") + button.format("step", "next", "false", "→", "skip")
-    return Markup('<div class="keys">{}{}<span class="hint">click here, then grade by key</span></div>').format(grades, steps)
+    button = Markup(
+        '<button type="button" data-kind="{}" data-value="{}" aria-pressed="{}"><kbd>{}</kbd>{}</button>'
+    )
+    grades = (
+        Markup("").join(
+            button.format("grade", n, "true" if grade == n else "false", n, safe(word))
+            for n, word in enumerate(judging.scale)
+        )
+        if judging.place < judging.total
+        else Markup("")
+    )
+    steps = button.format("step", "back", "false", "←", "back") + button.format(
+        "step", "next", "false", "→", "skip"
+    )
+    return Markup(
+        '<div class="keys">{}{}<span class="hint">click here, then grade by key</span></div>'
+    ).format(grades, steps)

@@ -32,7 +32,11 @@ class Live(anywidget.AnyWidget):
         """Call `told` for every click, with what the page says and nothing else."""
 
         def heard(_: Any, content: Any, __: Any) -> None:
-            if isinstance(content, dict) and isinstance(content.get("kind"), str) and isinstance(content.get("value"), str):
+            if (
+                isinstance(content, dict)
+                and isinstance(content.get("kind"), str)
+                and isinstance(content.get("value"), str)
+            ):
                 told(content["kind"], content["value"])
 
         self.on_msg(heard)

@@ -20,7 +20,10 @@ WIDTH = 180
 _BEFORE = 40
 
 # Scripts that set no blanks between words have no word to cut.
-_WORD = regex.compile(r"[[\p{L}\p{N}\p{M}_]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]]", regex.V1)
+_WORD = regex.compile(
+    r"[[\p{L}\p{N}\p{M}_]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]]",
+    regex.V1,
+)
 
 
 class Piece(NamedTuple):
@@ -42,7 +45,14 @@ def snippet(text: str, evidence: Evidence | None, width: int = WIDTH) -> list[Pi
     marks = [(*verbatim, "verbatim")] if verbatim else [(a, b, "term") for a, b in spans]
     start = next((at for at in range(start, shown) if not _inside_a_word(text, at)), start)
     last_mark = max((b for a, b, _ in marks if start <= a < end), default=start)
-    end = next((at for at in range(end, max(last_mark, end - _BEFORE), -1) if not _inside_a_word(text, at)), end)
+    end = next(
+        (
+            at
+            for at in range(end, max(last_mark, end - _BEFORE), -1)
+            if not _inside_a_word(text, at)
+        ),
+        end,
+    )
     pieces: list[Piece] = [Piece("… ", "")] if start else []
     at = start
     for first, last, mark in marks:

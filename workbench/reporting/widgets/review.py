@@ -41,7 +41,9 @@ def conversation(request: RecordedRequest) -> str:
     """The whole request as a person reads it: a line for each speaker, the system text first."""
     lines = [f"system: {request.system}"] if request.system else []
     for message in request.messages:
-        attached = "".join(f"\n[{p.kind} {p.name}]" for p in message.parts if p.kind in ("media", "opaque"))
+        attached = "".join(
+            f"\n[{p.kind} {p.name}]" for p in message.parts if p.kind in ("media", "opaque")
+        )
         lines.append(f"{message.role}: {message.text}{attached}")
     return "\n\n".join(lines)
 
@@ -55,7 +57,9 @@ def card(library: Library, found: Candidate) -> str:
         f"{f' <small>{_text(c.detail)}</small>' if c.detail else ''}</li>"
         for c in conditions(library, found)
     )
-    serve = library.settings.embedding_serve if found.tier == "embedding" else library.settings.serve
+    serve = (
+        library.settings.embedding_serve if found.tier == "embedding" else library.settings.serve
+    )
     answer = library.answer(found.entry_id)
     calls = "".join(f"\n{name} {arguments}" for name, arguments in answer.calls)
     return (
@@ -86,7 +90,9 @@ class Review(ipywidgets.VBox):
         self.approve_button = self._button("Approve", "success", self.approve)
         self.reject_button = self._button("Reject", "danger", self.reject)
         self.skip_button = self._button("Later", "", self.skip)
-        buttons = ipywidgets.HBox([self.approve_button, self.reject_button, self.skip_button, self._line])
+        buttons = ipywidgets.HBox(
+            [self.approve_button, self.reject_button, self.skip_button, self._line]
+        )
         super().__init__([self._card, buttons], **options)
         self.show_next()
 

@@ -54,7 +54,10 @@ class Session:
         base = knobs(self.variant, self.mode)
         found = knobs(with_knobs(self.variant, chosen, self.mode), self.mode)
         # A stage is always chosen among the variant's own and the others, whichever stands now.
-        return {n: replace(base[n] if n in STRUCTURE else k, value=self.knobs.get(n, k.value)) for n, k in found.items()}
+        return {
+            n: replace(base[n] if n in STRUCTURE else k, value=self.knobs.get(n, k.value))
+            for n, k in found.items()
+        }
 
     def turned(self, knob: str, value: Any) -> Session:
         """The session with one knob turned. At the place where its variant has it a knob is not turned; choosing
@@ -62,7 +65,9 @@ class Session:
         kept = {n: v for n, v in self.knobs.items() if n != knob}
         bare = self.replace(knobs={n: v for n, v in kept.items() if n in STRUCTURE})
         own = bare.panel.get(knob)
-        made = self.replace(knobs=kept if own is not None and own.value == value else {**kept, knob: value})
+        made = self.replace(
+            knobs=kept if own is not None and own.value == value else {**kept, knob: value}
+        )
         if knob in STRUCTURE:
             held = made.replace(knobs={n: v for n, v in made.knobs.items() if n in STRUCTURE}).panel
             made = made.replace(knobs={n: v for n, v in made.knobs.items() if n in held})
@@ -74,23 +79,37 @@ class Session:
 
     def code(self) -> str:
         """A cell that shows this investigation again, and one that gives its ranking without a widget."""
-        given = [f"{f.name}={_literal(getattr(self, f.name))}" for f in fields(self)[2:] if getattr(self, f.name) != _default(f)]
+        given = [
+            f"{f.name}={_literal(getattr(self, f.name))}"
+            for f in fields(self)[2:]
+            if getattr(self, f.name) != _default(f)
+        ]
         first = f"{self.collection!r}, {self.query!r}"
-        turned = f"with_knobs({self.variant!r}, {_literal(self.knobs)}, {self.mode!r})" if self.knobs else repr(self.variant)
-        asked = "".join(f", {n}={_literal(getattr(self, n))}" for n in ("filters", "mode") if getattr(self, n) != _default_of(n))
-        return "\n".join([
-            "from workbench.reporting.widgets import investigate",
-            "",
-            f"investigate({', '.join([first, *given])})",
-            "",
-            "# The same ranking without a widget:",
-            *(["from workbench.retrieval.variant import with_knobs"] if self.knobs else []),
-            "from workbench.retrieval.search import open_collection",
-            "",
-            f"with open_collection({self.collection!r}) as collection:",
-            f"    result = collection.search({self.query!r}, {turned}{asked}, limit={self.first})",
-            "[(hit.rank, hit.chunk.title, hit.score, dict(hit.ranks)) for hit in result.hits]",
-        ])  # fmt: skip
+        turned = (
+            f"with_knobs({self.variant!r}, {_literal(self.knobs)}, {self.mode!r})"
+            if self.knobs
+            else repr(self.variant)
+        )
+        asked = "".join(
+            f", {n}={_literal(getattr(self, n))}"
+            for n in ("filters", "mode")
+            if getattr(self, n) != _default_of(n)
+        )
+        return "\n".join(
+            [
+                "from workbench.reporting.widgets import investigate",
+                "",
+                f"investigate({', '.join([first, *given])})",
+                "",
+                "# The same ranking without a widget:",
+                *(["from workbench.retrieval.variant import with_knobs"] if self.knobs else []),
+                "from workbench.retrieval.search import open_collection",
+                "",
+                f"with open_collection({self.collection!r}) as collection:",
+                f"    result = collection.search({self.query!r}, {turned}{asked}, limit={self.first})",
+                "[(hit.rank, hit.chunk.title, hit.score, dict(hit.ranks)) for hit in result.hits]",
+            ]
+        )
 
 
 def filters_of(text: str) -> dict[str, Any]:
@@ -101,14 +120,22 @@ def filters_of(text: str) -> dict[str, Any]:
     try:
         pairs = shlex.split(text)
     except ValueError as error:
-        raise BadParameter(f"the filters cannot be read: {error}", do='Write e.g. project=json note_type="a b"') from error
+        raise BadParameter(
+            f"the filters cannot be read: {error}", do='Write e.g. project=json note_type="a b"'
+        ) from error
     out: dict[str, Any] = {}
     for pair in pairs:
         name, mark, value = pair.partition("=")
         if not mark or not name:
-            raise BadParameter(f"filter {pair!r} is not of the form field=value", do="Write e.g. project=json")
+            raise BadParameter(
+                f"filter {pair!r} is not of the form field=value", do="Write e.g. project=json"
+            )
         held = [value or None]
-        out[name] = held[0] if name not in out else [*(out[name] if isinstance(out[name], list) else [out[name]]), *held]
+        out[name] = (
+            held[0]
+            if name not in out
+            else [*(out[name] if isinstance(out[name], list) else [out[name]]), *held]
+        )
     return out
 
 
@@ -116,7 +143,11 @@ def filters_text(filters: Mapping[str, Any]) -> str:
     """Filters as `filters_of` reads them; "" for what has no such form, as a range has none."""
     import shlex
 
-    pairs = [(n, v) for n, value in filters.items() for v in (value if isinstance(value, list | tuple) else [value])]
+    pairs = [
+        (n, v)
+        for n, value in filters.items()
+        for v in (value if isinstance(value, list | tuple) else [value])
+    ]
     if any(isinstance(v, Mapping) for _, v in pairs):
         return ""
     return " ".join(shlex.quote(f"{n}={'' if v is None else v}") for n, v in pairs)

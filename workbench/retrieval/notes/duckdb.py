@@ -18,6 +18,7 @@ from workbench.types import PointId
 
 # ---- Where a DuckDB search finds chunks, facets and vectors: the open question of one table ----
 
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Names of tables. `chunk` holds ids, text and title; `facet` the columns that filters name; `vector` the
@@ -37,7 +38,11 @@ class Layout:
         scored = f"SELECT cid, array_inner_product(embedding, $vector::FLOAT[{dim}])::DOUBLE AS score FROM {self.vector}"
         if not where:
             return scored
-        return f"{scored} WHERE {where}" if self.vector == self.facet else f"{scored} {self.admit(where)}"
+        return (
+            f"{scored} WHERE {where}"
+            if self.vector == self.facet
+            else f"{scored} {self.admit(where)}"
+        )
 
     def once(self, where: str) -> tuple[str, Layout, str]:
         """A CTE of the admitted cids that every leg reads, with the layout and the predicate to read it by. There is
@@ -73,7 +78,9 @@ def fused_sql(notes: str, fusion: Stage, greatest: str = "greatest", least: str 
         return f"SELECT *, {greatest}({both}) + {double(fusion['bonus'])} * {least}({both}) AS score FROM {notes}"
     if fusion.name == "rrf":
         if fusion.get("weights"):
-            raise BadParameter("the notes search fuses two legs of weight 1", do="Leave weights out")
+            raise BadParameter(
+                "the notes search fuses two legs of weight 1", do="Leave weights out"
+            )
         k = double(fusion["k"])
         part = "CASE WHEN {0} IS NULL THEN 0e0 ELSE 1e0 / ({1} + {2}) END"
         place = "row_number() OVER (ORDER BY {0} DESC NULLS LAST, type, id)"
@@ -86,7 +93,9 @@ def fused_sql(notes: str, fusion: Stage, greatest: str = "greatest", least: str 
 
 def fuse(shares: Shares, fusion: Stage) -> list[tuple[Key, float]]:
     """The same fusion in Python: (key, score), score descending, then type, then id."""
-    score = _max_min(shares, fusion["bonus"]) if fusion.name == "max_min" else _rrf(shares, fusion["k"])
+    score = (
+        _max_min(shares, fusion["bonus"]) if fusion.name == "max_min" else _rrf(shares, fusion["k"])
+    )
     return sorted(score.items(), key=lambda row: (-row[1], row[0]))
 
 
@@ -130,7 +139,11 @@ def vector_leg(layout: Layout, dim: int, where: str, floors: Floors, *, asked: b
     if not asked:
         return "SELECT NULL::INTEGER AS cid, NULL::DOUBLE AS score WHERE false"
     leg = f"SELECT cid, score FROM ({layout.cosines(dim, where)}) ORDER BY {_ORDER} LIMIT $k_vec::BIGINT"
-    return leg if floors.every is None else f"SELECT * FROM ({leg}) WHERE score >= {double(floors.every)}"
+    return (
+        leg
+        if floors.every is None
+        else f"SELECT * FROM ({leg}) WHERE score >= {double(floors.every)}"
+    )
 
 
 def numbered(leg: str, chunk: str, only: str = "true") -> str:
@@ -170,7 +183,10 @@ def _key(returns: Returns) -> tuple[str, str]:
     if returns == "itself":
         return "source_type", "entity_id"
     note = f"json_extract_string(metadata, '/{NOTE_KEY}')"
-    return "'entity'", f"CASE WHEN source_type = 'entity' THEN entity_id ELSE coalesce({note}, entity_id) END"
+    return (
+        "'entity'",
+        f"CASE WHEN source_type = 'entity' THEN entity_id ELSE coalesce({note}, entity_id) END",
+    )
 
 
 def supported(floors: Floors, leg: str) -> str:
@@ -203,11 +219,15 @@ class DuckNotes:
         self.file, self.layout = file, layout
         ((named,),) = file.rows("SELECT tokenizer FROM corpus")
         self.tokenizer = tokenizer_of(named)
-        ((kind,),) = file.rows(f"SELECT typeof(embedding) FROM {layout.vector} LIMIT 1") or (("FLOAT[0]",),)
+        ((kind,),) = file.rows(f"SELECT typeof(embedding) FROM {layout.vector} LIMIT 1") or (
+            ("FLOAT[0]",),
+        )
         self.dim = int(kind.removeprefix("FLOAT[").removesuffix("]"))
 
     @classmethod
-    def open(cls, catalog: Path, layout: Layout = TWO_TABLES, beside: Mapping[str, Path] | None = None) -> DuckNotes:
+    def open(
+        cls, catalog: Path, layout: Layout = TWO_TABLES, beside: Mapping[str, Path] | None = None
+    ) -> DuckNotes:
         """Open a catalog file, with the file of another layout beside it. Raises the catalog's named errors."""
         file = NotesFile(catalog, beside)
         try:
@@ -248,7 +268,10 @@ class DuckNotes:
             params |= admitted.params
         only = "true"
         if row is not None:
-            only, params = "source_type = $type AND entity_id = $id", {**params, "type": row[0], "id": row[1]}
+            only, params = (
+                "source_type = $type AND entity_id = $id",
+                {**params, "type": row[0], "id": row[1]},
+            )
         found = self.file.rows(numbered(leg, self.layout.chunk, only), params)
         return [Leg(point_id_of(i), *rest) for i, *rest in found]
 
@@ -266,7 +289,11 @@ class DuckNotes:
             f" JOIN {self.layout.chunk} USING (cid) GROUP BY owner ORDER BY owner"
         )
         params = {"cids": cids, "owner": owner, "label": label_chars, "chars": excerpt_chars}
-        return [Shown(point_id_of(row[0]), *row[1:]) for row in self.file.rows(sql, params)] if cids else []
+        return (
+            [Shown(point_id_of(row[0]), *row[1:]) for row in self.file.rows(sql, params)]
+            if cids
+            else []
+        )
 
     def documents(self, chunks: Sequence[int], chars: int) -> list[str]:
         """See Engine."""
@@ -280,9 +307,13 @@ class DuckNotes:
 def _params(ask: Ask) -> dict[str, Any]:
     """The statement's parameters. Terms with a lone surrogate stand in no dictionary."""
     params = {
-        "terms": [t for t in ask.terms if well_formed(t) == t], "k1": K1, "b": B, "k_fts": ask.k_fts,
-        "first": ask.first, "rows": ask.last + 1 - ask.first,
-    }  # fmt: skip
+        "terms": [t for t in ask.terms if well_formed(t) == t],
+        "k1": K1,
+        "b": B,
+        "k_fts": ask.k_fts,
+        "first": ask.first,
+        "rows": ask.last + 1 - ask.first,
+    }
     return params if ask.vector is None else {**params, "vector": ask.vector, "k_vec": ask.k_vec}
 
 

@@ -32,7 +32,9 @@ class NotesFile:
         try:
             for alias, path in {CATALOG: catalog, **(beside or {})}.items():
                 if not path.is_file():
-                    raise CatalogMissing("there is no such file", where=str(path), do="Load or build it again")
+                    raise CatalogMissing(
+                        "there is no such file", where=str(path), do="Load or build it again"
+                    )
                 with named_errors(path):
                     self._con.execute(attach_sql(path, alias))
             self._con.execute(f"USE {CATALOG}")

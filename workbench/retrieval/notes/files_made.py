@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 MEMORY_LIMIT = "3GB"
 """The notes of 300 MB are sorted by row when the old schema is made."""
 
-_FACET_COLUMNS = (
-    "cid, source_type, entity_id, project, note_type, tags, status, created, updated, path, metadata, created_at, updated_at"
-)
+_FACET_COLUMNS = "cid, source_type, entity_id, project, note_type, tags, status, created, updated, path, metadata, created_at, updated_at"
 _UNCOMPRESSED = "PRAGMA force_compression = 'uncompressed'"
 _COMPRESSED = "PRAGMA force_compression = 'auto'"
 
@@ -57,12 +55,17 @@ def build_layout(catalog: Path, path: Path, layout: Layout) -> None:
         ),
         TWO_TABLES.name: (
             f"CREATE TABLE chunk AS SELECT * FROM {CATALOG}.chunk ORDER BY cid",
-            _keyed("chunk"), "CHECKPOINT", _UNCOMPRESSED,
+            _keyed("chunk"),
+            "CHECKPOINT",
+            _UNCOMPRESSED,
             f"CREATE TABLE vector AS SELECT * FROM {CATALOG}.vector ORDER BY cid",
-            "CHECKPOINT", _COMPRESSED,
+            "CHECKPOINT",
+            _COMPRESSED,
         ),
-        NARROW_FACETS.name: (f"CREATE TABLE facet AS SELECT {_FACET_COLUMNS} FROM {CATALOG}.chunk ORDER BY cid",),
-    }  # fmt: skip
+        NARROW_FACETS.name: (
+            f"CREATE TABLE facet AS SELECT {_FACET_COLUMNS} FROM {CATALOG}.chunk ORDER BY cid",
+        ),
+    }
     if layout.name not in steps:
         raise BadParameter(f"unknown layout {layout.name!r}", do=f"Known: {', '.join(steps)}")
     _run(catalog, path, steps[layout.name])
@@ -75,18 +78,32 @@ def cut_catalog(catalog: Path, path: Path, *, share: float = 1.0, parts: int = 1
     stay as they are. Term numbers are the catalog's; frequencies and lengths are counted anew.
     """
     if not 0 < share <= 1 or parts < 1:
-        raise BadParameter(f"share {share} and parts {parts} cannot be", do="A share is above 0 to 1, parts at least 1")
+        raise BadParameter(
+            f"share {share} and parts {parts} cannot be",
+            do="A share is above 0 to 1, parts at least 1",
+        )
     part = f"(chunk_index * {parts:d} // count(*) OVER note)"
     cut = parts > 1
-    renamed = f"CASE WHEN source_type = 'entity' THEN entity_id || '~' || {part} ELSE entity_id END" if cut else "entity_id"
-    within = "row_number() OVER (PARTITION BY source_type, entity_id ORDER BY cid) - 1" if cut else "chunk_index"
+    renamed = (
+        f"CASE WHEN source_type = 'entity' THEN entity_id || '~' || {part} ELSE entity_id END"
+        if cut
+        else "entity_id"
+    )
+    within = (
+        "row_number() OVER (PARTITION BY source_type, entity_id ORDER BY cid) - 1"
+        if cut
+        else "chunk_index"
+    )
     steps = (
         f"""CREATE TABLE chunk AS SELECT * REPLACE (({within})::INTEGER AS chunk_index) FROM (
               SELECT * REPLACE ({renamed} AS entity_id) FROM {CATALOG}.chunk WHERE cid < $cut
               WINDOW note AS (PARTITION BY source_type, entity_id)) ORDER BY cid""",
-        _keyed("chunk"), "CHECKPOINT", _UNCOMPRESSED,
+        _keyed("chunk"),
+        "CHECKPOINT",
+        _UNCOMPRESSED,
         f"CREATE TABLE vector AS SELECT * FROM {CATALOG}.vector WHERE cid < $cut ORDER BY cid",
-        "CHECKPOINT", _COMPRESSED,
+        "CHECKPOINT",
+        _COMPRESSED,
         f"CREATE TABLE posting AS SELECT * FROM {CATALOG}.posting WHERE cid < $cut ORDER BY term_id, cid",
         f"""CREATE TABLE dict AS SELECT term, term_id, held.df FROM {CATALOG}.dict
               JOIN (SELECT term_id, count(*)::INTEGER AS df FROM posting GROUP BY term_id) held USING (term_id)
@@ -94,7 +111,7 @@ def cut_catalog(catalog: Path, path: Path, *, share: float = 1.0, parts: int = 1
         "ALTER TABLE dict ADD PRIMARY KEY (term)",
         f"""CREATE TABLE corpus AS SELECT held.n, coalesce(words, 0) / held.n AS avgdl, tokenizer
               FROM {CATALOG}.corpus, (SELECT sum(tf) AS words FROM posting), (SELECT count(*) AS n FROM chunk) held""",
-    )  # fmt: skip
+    )
     _run(catalog, path, steps, share)
 
 
@@ -115,7 +132,11 @@ def _cut(con: duckdb.DuckDBPyConnection, share: float) -> int:
     sql = f"""SELECT min(cid) FROM {CATALOG}.chunk WHERE source_type = 'entity' AND chunk_index = 0
                 AND cid >= $share * (SELECT count(*) FROM {CATALOG}.chunk)"""
     found = con.execute(sql, {"share": share}).fetchall()[0][0]
-    return con.execute(f"SELECT count(*) FROM {CATALOG}.chunk").fetchall()[0][0] if found is None else found
+    return (
+        con.execute(f"SELECT count(*) FROM {CATALOG}.chunk").fetchall()[0][0]
+        if found is None
+        else found
+    )
 
 
 # ---- The old schema beside a catalog: a row a note, observation or relation, which holds th ----
@@ -124,7 +145,18 @@ PARAGRAPH = "\n\n"
 """What stands between two chunks in the text of their note."""
 
 # The columns that filters name, so that one predicate serves chunks and rows.
-_FACETS = ("project", "note_type", "tags", "status", "created", "updated", "path", "metadata", "created_at", "updated_at")
+_FACETS = (
+    "project",
+    "note_type",
+    "tags",
+    "status",
+    "created",
+    "updated",
+    "path",
+    "metadata",
+    "created_at",
+    "updated_at",
+)
 
 _ROWS = f"""
 CREATE TABLE search_index AS
@@ -194,14 +226,18 @@ def _made(collection: Collection, ending: str, build: Callable[[Path, Path], Non
     try:
         return _beside(collection, catalog, ending, build)
     except (NotWritable, StorageError):  # a home that is read-only or full
-        scratch = collection.kept(f"scratch {ending}", lambda: Scratch(catalog.stat().st_size * _GROWTH))
+        scratch = collection.kept(
+            f"scratch {ending}", lambda: Scratch(catalog.stat().st_size * _GROWTH)
+        )
         path = scratch.path / f"notes.{ending}"
         if not path.is_file():
             build(catalog, path)
         return path
 
 
-def _beside(collection: Collection, catalog: Path, ending: str, build: Callable[[Path, Path], None]) -> Path:
+def _beside(
+    collection: Collection, catalog: Path, ending: str, build: Callable[[Path, Path], None]
+) -> Path:
     path = catalog.with_name(f"notes-{collection.inputs['content'][:12]}.{ending}")
     if not _whole(path):
         with exclusive(path, f"making {path.name}", wait=WAIT), storage_errors(path):

@@ -76,7 +76,9 @@ class OldSettings:
             if getattr(self, name) < 1:
                 raise BadParameter(f"{name} is {getattr(self, name)}", do="Use at least 1")
         if self.lexical not in ("larger", "document", "chunks"):
-            raise BadParameter(f"unknown lexical unit {self.lexical!r}", do="Use larger, document or chunks")
+            raise BadParameter(
+                f"unknown lexical unit {self.lexical!r}", do="Use larger, document or chunks"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +91,18 @@ class Switches:
 
     @property
     def name(self) -> str:
-        on = [n.replace("_", " ") for n in ("row_budget", "type_pushed", "no_content") if getattr(self, n)]
+        on = [
+            n.replace("_", " ")
+            for n in ("row_budget", "type_pushed", "no_content")
+            if getattr(self, n)
+        ]
         return {0: "old", 3: "stopgap"}.get(len(on), " + ".join(on))
 
 
 OLD, STOPGAP = Switches(), Switches(True, True, True)
-EVERY_SWITCH = tuple(Switches(a, b, c) for a in (False, True) for b in (False, True) for c in (False, True))
+EVERY_SWITCH = tuple(
+    Switches(a, b, c) for a in (False, True) for b in (False, True) for c in (False, True)
+)
 
 
 # ---- The old path's statements. Each ends with its text column; weighed, with that text's s ----
@@ -114,14 +122,22 @@ def full_text(unit: LexicalUnit, admitted: Where, *, weigh: bool) -> str:
     The whole document and, by a subquery over its chunks, the best of them are ranked; `unit` says which counts.
     """
     document = bm25_scores(of=f"{OLD_SCHEMA}.")
-    chunks = (
-        f"SELECT row AS cid, max(score) AS score FROM ({bm25_scores()}) JOIN {OLD_SCHEMA}.chunk_row USING (cid) GROUP BY row"
-    )
-    rank = {"larger": "greatest(d.score, coalesce(c.score, 0e0))", "document": "d.score", "chunks": "coalesce(c.score, 0e0)"}
+    chunks = f"SELECT row AS cid, max(score) AS score FROM ({bm25_scores()}) JOIN {OLD_SCHEMA}.chunk_row USING (cid) GROUP BY row"
+    rank = {
+        "larger": "greatest(d.score, coalesce(c.score, 0e0))",
+        "document": "d.score",
+        "chunks": "coalesce(c.score, 0e0)",
+    }
     if unit not in rank:
         raise BadParameter(f"unknown lexical unit {unit!r}")
-    ranked = f"SELECT cid, {rank[unit]} AS score FROM ({document}) d LEFT JOIN ({chunks}) c USING (cid)"
-    kept = f"SEMI JOIN (SELECT cid FROM {_ROWS} WHERE {admitted.sql}) admitted USING (cid)" if admitted.sql else ""
+    ranked = (
+        f"SELECT cid, {rank[unit]} AS score FROM ({document}) d LEFT JOIN ({chunks}) c USING (cid)"
+    )
+    kept = (
+        f"SEMI JOIN (SELECT cid FROM {_ROWS} WHERE {admitted.sql}) admitted USING (cid)"
+        if admitted.sql
+        else ""
+    )
     return (
         f"SELECT cid, {_ROW}, score, {_REST}, {_content(weigh)}"
         f" FROM (SELECT cid, score FROM ({ranked}) {kept} ORDER BY score DESC, cid LIMIT $limit::BIGINT) best"
@@ -159,6 +175,7 @@ def _content(weigh: bool) -> str:
 
 # ---- The widening loop: it compares rows with a budget of chunks, doubles its window, and s ----
 
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """One round's window: chunks that came back, the last one's similarity (None where none came), the rows that
@@ -191,14 +208,20 @@ class Window:
 
 
 def candidate_window(
-    read: Callable[[int, int], Reading], settings: OldSettings, switches: Switches, *, filtered: bool
+    read: Callable[[int, int], Reading],
+    settings: OldSettings,
+    switches: Switches,
+    *,
+    filtered: bool,
 ) -> Window:
     """Read windows of chunks until one of `Exit` holds; `read(round, window)` starts from nothing each time."""
     budget = settings.row_budget if switches.row_budget else settings.candidate_limit
     window, rounds = min(settings.candidate_limit, settings.scan_limit), []
     while True:
         reading = read(len(rounds) + 1, window)
-        rounds.append(Round(len(rounds) + 1, window, reading.chunks, reading.rows, len(reading.admitted)))
+        rounds.append(
+            Round(len(rounds) + 1, window, reading.chunks, reading.rows, len(reading.admitted))
+        )
         way_out = _exit(reading, window, budget, settings) if filtered else Exit.UNFILTERED
         if way_out is not None:
             return Window(reading.admitted, tuple(rounds), way_out)
@@ -284,7 +307,9 @@ class OldResult:
     @property
     def keys(self) -> tuple[Key, ...]:
         """The page's (type, id) in order."""
-        return tuple(key for key, _ in self.ranking[self.query.offset : self.query.offset + self.query.limit])
+        return tuple(
+            key for key, _ in self.ranking[self.query.offset : self.query.offset + self.query.limit]
+        )
 
     @property
     def bytes(self) -> int:
@@ -323,9 +348,16 @@ class OldNotes:
         self.file.close()
 
     def search(
-        self, query: Query | str, switches: Switches = OLD, settings: OldSettings = AS_IT_WAS, *,
-        ties: Ties = "as found", weigh: bool = False, default_type: bool = True, **fields: Any,
-    ) -> OldResult:  # fmt: skip
+        self,
+        query: Query | str,
+        switches: Switches = OLD,
+        settings: OldSettings = AS_IT_WAS,
+        *,
+        ties: Ties = "as found",
+        weigh: bool = False,
+        default_type: bool = True,
+        **fields: Any,
+    ) -> OldResult:
         """Run one search. `fields` are Query's where `query` is a string.
 
         `default_type`: entity is put in where the filters name no source type, as the tool did. `ties`: rows of
@@ -344,14 +376,35 @@ class OldNotes:
             run.vector = self.embedder.embed_query(text)
             window = candidate_window(run.read, settings, switches, filtered=run.filtered)
         ranking = run.fused(lexical, window.admitted, ties)
-        fts, vec = (tuple((run.keys[row], score) for row, score in leg.items()) for leg in (lexical, window.admitted))
-        return OldResult(query, switches, ranking, window.rounds, window.exit, tuple(run.wire.crossings), (fts, vec))
+        fts, vec = (
+            tuple((run.keys[row], score) for row, score in leg.items())
+            for leg in (lexical, window.admitted)
+        )
+        return OldResult(
+            query,
+            switches,
+            ranking,
+            window.rounds,
+            window.exit,
+            tuple(run.wire.crossings),
+            (fts, vec),
+        )
 
-    def full_text_place(self, query: Query, row: Key, settings: OldSettings = AS_IT_WAS) -> tuple[int, float] | None:
+    def full_text_place(
+        self, query: Query, row: Key, settings: OldSettings = AS_IT_WAS
+    ) -> tuple[int, float] | None:
         """A row's exact rank and score by full text among all that the filters admit; None where it holds no term."""
-        run = _OldSearch(self, Wire(self.file, weigh=True), replace(settings, candidate_limit=EVERY), OLD, typed(query.filters))
+        run = _OldSearch(
+            self,
+            Wire(self.file, weigh=True),
+            replace(settings, candidate_limit=EVERY),
+            OLD,
+            typed(query.filters),
+        )
         ranked = enumerate(run.full_text(self._terms(query.normalised)).items(), 1)
-        return next(((rank, score) for rank, (number, score) in ranked if run.keys[number] == row), None)
+        return next(
+            ((rank, score) for rank, (number, score) in ranked if run.keys[number] == row), None
+        )
 
     def first_chunks(self, rows: Sequence[Key]) -> dict[Key, PointId]:
         """The first chunk of each row."""
@@ -375,7 +428,14 @@ def ranked_by(filters: Mapping[str, Any], switches: Switches) -> dict[str, Any]:
 class _OldSearch:
     """One search: what its stages read, and the keys of the rows that they saw."""
 
-    def __init__(self, notes: OldNotes, wire: Wire, settings: OldSettings, switches: Switches, filters: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        notes: OldNotes,
+        wire: Wire,
+        settings: OldSettings,
+        switches: Switches,
+        filters: dict[str, Any],
+    ) -> None:
         self.notes, self.wire, self.settings, self.switches = notes, wire, settings, switches
         self.vector: Any = None
         self.keys: dict[int, Key] = {}
@@ -386,7 +446,13 @@ class _OldSearch:
     def full_text(self, terms: Sequence[str]) -> dict[int, float]:
         """The best rows by full text with their whole text: row to score, best first."""
         sql = full_text(self.settings.lexical, self.admitted, weigh=self.wire.weigh)
-        params = {"terms": terms, "k1": K1, "b": B, "limit": self.settings.candidate_limit, **self.admitted.params}
+        params = {
+            "terms": terms,
+            "k1": K1,
+            "b": B,
+            "limit": self.settings.candidate_limit,
+            **self.admitted.params,
+        }
         found = self.wire.read("full text", OUTSIDE, sql, params, text=True)
         self._seen(found)
         return {row[0]: row[3] for row in found}
@@ -397,7 +463,9 @@ class _OldSearch:
         params = {"vector": self.vector, "window": window, **self.pushed.params}
         near = self.wire.read("vector", number, sql, params)
         cids = [cid for cid, _, _ in near]
-        self.wire.read("chunk text", number, chunk_texts(weigh=self.wire.weigh), {"cids": cids}, text=True)
+        self.wire.read(
+            "chunk text", number, chunk_texts(weigh=self.wire.weigh), {"cids": cids}, text=True
+        )
         best: dict[int, float] = {}
         for _, row, similarity in near:
             if similarity >= self.settings.min_similarity:
@@ -405,7 +473,9 @@ class _OldSearch:
         self._hydrate(number, list(best))
         kept = self._filter(number, list(best)) if self.filtered else set(best)
         tail = near[-1][2] if near else None
-        return Reading(len(near), tail, len(best), {row: s for row, s in best.items() if row in kept})
+        return Reading(
+            len(near), tail, len(best), {row: s for row, s in best.items() if row in kept}
+        )
 
     def _hydrate(self, number: int, rows: Sequence[int]) -> None:
         """Whole rows by id, in batches."""
@@ -425,7 +495,9 @@ class _OldSearch:
     def _seen(self, rows: Sequence[tuple]) -> None:
         self.keys.update((row[0], (row[1], row[2])) for row in rows)
 
-    def fused(self, lexical: dict[int, float], similarity: Any, ties: Ties) -> tuple[tuple[Key, float], ...]:
+    def fused(
+        self, lexical: dict[int, float], similarity: Any, ties: Ties
+    ) -> tuple[tuple[Key, float], ...]:
         """max + bonus × min of full-text score over the best one and raw cosine, in Python."""
         top = max(lexical.values(), default=0.0)
         scores = {}

@@ -45,7 +45,9 @@ class Floors:
         for name in ("every", "unsupported", "alone"):
             value = getattr(self, name)
             if value is not None and not -1 <= value <= 1:
-                raise BadParameter(f"the floor {name} is {value}", do="A cosine lies within -1 to 1")
+                raise BadParameter(
+                    f"the floor {name} is {value}", do="A cosine lies within -1 to 1"
+                )
 
     def of_unsupported(self, *, alone: bool) -> float | None:
         """The floor of a row that full text does not support; `alone`: it supports none at all."""
@@ -218,6 +220,7 @@ class Budget:
 
 
 # ---- What a notes search returns: rows with capped text, whether there are more, and one sp ----
+
 
 @dataclass(frozen=True, slots=True)
 class NoteHit:

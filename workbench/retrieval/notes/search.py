@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 # ---- Reranking of a fixed prefix by bounded text: the same rows on every page, so that page ----
 
+
 class RerankFailed(WorkbenchError):
     """The reranker gave no score, too many, or one that is no number; nothing is served in its place."""
 
@@ -47,7 +48,9 @@ class Scorer(Protocol):
     def scores(self, query: str, texts: Sequence[str]) -> list[float]: ...
 
 
-def reranked(query: str, prefix: Sequence[Ranked], texts: Sequence[str], scorer: Scorer) -> list[tuple[Ranked, float]]:
+def reranked(
+    query: str, prefix: Sequence[Ranked], texts: Sequence[str], scorer: Scorer
+) -> list[tuple[Ranked, float]]:
     """The prefix by score descending, then type, then id. Raises RerankFailed; never falls back."""
     if len(texts) != len(prefix):
         raise RerankFailed(f"{len(texts)} texts came back for {len(prefix)} rows")
@@ -85,16 +88,22 @@ class Plan:
 
     def __post_init__(self) -> None:
         if self.returns not in RETURNS:
-            raise BadParameter(f"unknown `returns` {self.returns!r}", do=f"Use {' or '.join(RETURNS)}")
+            raise BadParameter(
+                f"unknown `returns` {self.returns!r}", do=f"Use {' or '.join(RETURNS)}"
+            )
         if not 1 <= self.excerpt_chunks <= EXCERPT_CHUNKS:
-            raise BadParameter(f"an excerpt of {self.excerpt_chunks} chunks", do=f"Use 1 to {EXCERPT_CHUNKS}")
+            raise BadParameter(
+                f"an excerpt of {self.excerpt_chunks} chunks", do=f"Use 1 to {EXCERPT_CHUNKS}"
+            )
 
     def replace(self, **changes: Any) -> Plan:
         return replace(self, **changes)
 
     @property
     def hash(self) -> str:
-        return content_hash(str(self.fusion), self.floors, self.budget, self.returns, self.excerpt_chunks)
+        return content_hash(
+            str(self.fusion), self.floors, self.budget, self.returns, self.excerpt_chunks
+        )
 
 
 class Notes:
@@ -120,9 +129,14 @@ class Notes:
         self.engine.close()
 
     def search(
-        self, query: Query | str, plan: Plan = Plan(), *, rerank: Scorer | None = None, lists: bool = False,
+        self,
+        query: Query | str,
+        plan: Plan = Plan(),
+        *,
+        rerank: Scorer | None = None,
+        lists: bool = False,
         **fields: Any,
-    ) -> NotesResult:  # fmt: skip
+    ) -> NotesResult:
         """Run one search. `fields` are Query's (filters, limit, offset) where `query` is a string.
 
         `rerank` orders the first `rerank_candidates` rows by their best chunks; `lists` returns both legs too.
@@ -143,9 +157,13 @@ class Notes:
             told = replace(told, bytes_lists=trace.spans[-1].bytes)
         return replace(result, span=told, spans=tuple(trace.spans))
 
-    def place(self, query: Query, row: Key, filters: Mapping[str, Any]) -> tuple[Leg | None, Leg | None]:
+    def place(
+        self, query: Query, row: Key, filters: Mapping[str, Any]
+    ) -> tuple[Leg | None, Leg | None]:
         """The best chunk of a row in each leg as if nothing cut it, among all that the filters admit (see Engine)."""
-        return self.engine.place(replace(self._ask(query, Plan(), False, Trace()), filters=filters), row)
+        return self.engine.place(
+            replace(self._ask(query, Plan(), False, Trace()), filters=filters), row
+        )
 
     def _ask(self, query: Query, plan: Plan, reranks: bool, trace: Trace) -> Ask:
         text, vector = query.normalised, None
@@ -158,9 +176,18 @@ class Notes:
         # A page that meets the reranked prefix needs all of it.
         first = 0 if query.offset < prefix else query.offset
         return Ask(
-            tuple(self.engine.tokenizer.terms(text)), vector, typed(query.filters), k_fts, k_vec, first,
-            max(end, prefix if first < prefix else 0), plan.fusion, plan.floors, plan.returns, plan.excerpt_chunks,
-        )  # fmt: skip
+            tuple(self.engine.tokenizer.terms(text)),
+            vector,
+            typed(query.filters),
+            k_fts,
+            k_vec,
+            first,
+            max(end, prefix if first < prefix else 0),
+            plan.fusion,
+            plan.floors,
+            plan.returns,
+            plan.excerpt_chunks,
+        )
 
 
 def typed(filters: Any) -> dict[str, Any]:
@@ -169,21 +196,27 @@ def typed(filters: Any) -> dict[str, Any]:
     types = given["source_type"]
     for name in types if isinstance(types, list | tuple | set | frozenset) else [types]:
         if name not in SOURCE_TYPES:
-            raise BadParameter(f"unknown source type {name!r}", do=f"Known: {', '.join(SOURCE_TYPES)}")
+            raise BadParameter(
+                f"unknown source type {name!r}", do=f"Known: {', '.join(SOURCE_TYPES)}"
+            )
     return given
 
 
 def check_hybrid(query: Query) -> None:
     """Raises BadParameter for another mode: each path is both legs."""
     if query.mode != "hybrid":
-        raise BadParameter(f"the notes search is hybrid, not {query.mode}", do="Use a variant for one channel alone")
+        raise BadParameter(
+            f"the notes search is hybrid, not {query.mode}",
+            do="Use a variant for one channel alone",
+        )
 
 
 def _check(query: Query, budget: Budget) -> None:
     check_hybrid(query)
     if query.limit > budget.page_rows:
         raise BadParameter(
-            f"a page of {query.limit} rows exceeds the budget of {budget.page_rows}", do="Ask for fewer, or give more page_rows"
+            f"a page of {query.limit} rows exceeds the budget of {budget.page_rows}",
+            do="Ask for fewer, or give more page_rows",
         )
 
 
@@ -212,14 +245,37 @@ def _run(
         span.rows, span.bytes = len(shown), sum(payload_bytes(list(row)) for row in shown)
         text = span.bytes
     hits = tuple(
-        NoteHit(rank, row.type, row.id, row.score, s.point_id, s.title, s.path, s.note_type, s.excerpt, reranked=score)
+        NoteHit(
+            rank,
+            row.type,
+            row.id,
+            row.score,
+            s.point_id,
+            s.title,
+            s.path,
+            s.note_type,
+            s.excerpt,
+            reranked=score,
+        )
         for rank, ((row, score), s) in enumerate(zip(page, shown, strict=True), query.offset + 1)
     )
-    told = NotesSpan(ask.k_fts, ask.k_vec, found.fts + found.vec, len(hits), ids, text, read, bytes_lists=0, seconds=0.0)
+    told = NotesSpan(
+        ask.k_fts,
+        ask.k_vec,
+        found.fts + found.vec,
+        len(hits),
+        ids,
+        text,
+        read,
+        bytes_lists=0,
+        seconds=0.0,
+    )
     return NotesResult(query, hits, ask.first + len(found.rows) > end, told, ())
 
 
-def _lists(engine: Engine, ask: Ask, trace: Trace) -> tuple[tuple[Ranking, ...], dict[PointId, tuple[str, str, int]]]:
+def _lists(
+    engine: Engine, ask: Ask, trace: Trace
+) -> tuple[tuple[Ranking, ...], dict[PointId, tuple[str, str, int]]]:
     with trace.span("lists", "sql", engine.name) as span:
         legs: Sequence = engine.legs(ask)
         span.rows = sum(map(len, legs))
@@ -228,7 +284,12 @@ def _lists(engine: Engine, ask: Ask, trace: Trace) -> tuple[tuple[Ranking, ...],
         if full := [f"{name} {k:,}" for name, k, leg in caps if len(leg) == k]:
             span.limit, span.dropped = ", ".join(full), None
     rankings = tuple(
-        Ranking(name, tuple(r.point_id for r in leg), tuple(r.score for r in leg), "score descending, then point id ascending")
+        Ranking(
+            name,
+            tuple(r.point_id for r in leg),
+            tuple(r.score for r in leg),
+            "score descending, then point id ascending",
+        )
         for name, leg in zip(("lexical", "semantic"), legs, strict=True)
     )
     return rankings, {r.point_id: (r.type, r.entity_id, r.chunk_index) for leg in legs for r in leg}

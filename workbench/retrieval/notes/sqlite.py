@@ -92,11 +92,18 @@ def _pushed_clause(bound: Clause, name: str, value: Any) -> str | None:
         if name not in DATETIME_FIELDS:
             return None
         bounds = range_of(name, value)
-        given = [f"{name}_at {RANGE_OPERATORS[op]} {bound.add(b.timestamp())}" for op, b in bounds.items()]
+        given = [
+            f"{name}_at {RANGE_OPERATORS[op]} {bound.add(b.timestamp())}"
+            for op, b in bounds.items()
+        ]
         return " AND ".join([*given, f"{name}_at > {NO_MOMENT / 2!r}"])
     if name not in PUSHED_TEXT:
         return None
-    options = [ABSENT if v is None else v for v in values_of(value) if kind_of(name, v) in ("absent", "text")]
+    options = [
+        ABSENT if v is None else v
+        for v in values_of(value)
+        if kind_of(name, v) in ("absent", "text")
+    ]
     if not options:
         return None
     return f"{name} IN ({', '.join(bound.add(o) for o in options)})"
@@ -112,10 +119,20 @@ def _clause(bound: Clause, name: str, value: Any) -> str:
     if name in COLUMNS:
         return _any_of(_column(bound, name, kind, v) for kind, v in options)
     present = [(kind, v) for kind, v in options if kind != "absent"]
-    clauses = [_in_metadata(bound, name, lambda v, kind: _any_of(_equal(bound, v, kind, *o) for o in present))] if present else []
+    clauses = (
+        [
+            _in_metadata(
+                bound, name, lambda v, kind: _any_of(_equal(bound, v, kind, *o) for o in present)
+            )
+        ]
+        if present
+        else []
+    )
     if len(present) < len(options):
         held = f"SELECT 1 FROM json_each(metadata) m WHERE m.key = {_key(bound, name)} AND m.type <> 'null'"
-        clauses.append(f"NOT EXISTS ({held} AND NOT (m.type = 'array' AND json_array_length(m.value) = 0))")
+        clauses.append(
+            f"NOT EXISTS ({held} AND NOT (m.type = 'array' AND json_array_length(m.value) = 0))"
+        )
     return _any_of(clauses)
 
 
@@ -161,12 +178,16 @@ def _equal(bound: Clause, value_sql: str, type_sql: str, kind: str, value: Any) 
 
 
 def _between(bound: Clause, moment: str, bounds: Mapping[str, Any]) -> str:
-    return " AND ".join(f"{moment} {RANGE_OPERATORS[op]} {bound.add(b.timestamp())}" for op, b in bounds.items())
+    return " AND ".join(
+        f"{moment} {RANGE_OPERATORS[op]} {bound.add(b.timestamp())}" for op, b in bounds.items()
+    )
 
 
 def _in_range(bound: Clause, value_sql: str, type_sql: str, bounds: Mapping[str, Any]) -> str:
     if all(isinstance(b, int | float) for b in bounds.values()):
-        inner = " AND ".join(f"{value_sql} {RANGE_OPERATORS[op]} {bound.add(b)}" for op, b in bounds.items())
+        inner = " AND ".join(
+            f"{value_sql} {RANGE_OPERATORS[op]} {bound.add(b)}" for op, b in bounds.items()
+        )
         return f"({type_sql} IN {_NUMBER} AND {inner})"
     return f"({type_sql} = {_TEXT} AND {_between(bound, f'moment({value_sql})', bounds)})"
 
@@ -185,14 +206,20 @@ def connect(path: Path | str, *, read_only: bool = False) -> sqlite3.Connection:
     Raises NotAvailable where this Python's SQLite is too old or takes no extension.
     """
     if sqlite3.sqlite_version_info < NEEDED:
-        raise NotAvailable(f"SQLite {sqlite3.sqlite_version} is older than {'.'.join(map(str, NEEDED))}", do="Use a newer Python")
+        raise NotAvailable(
+            f"SQLite {sqlite3.sqlite_version} is older than {'.'.join(map(str, NEEDED))}",
+            do="Use a newer Python",
+        )
     target = f"{Path(path).absolute().as_uri()}?mode=ro" if read_only else str(path)
     con = _with_vec0(target, uri=read_only)
     try:
         con.create_function("moment", 1, seconds_of, deterministic=True)
         modules = {name for (name,) in con.execute("SELECT name FROM pragma_module_list")}
         if missing := {"fts5", "vec0"} - modules:
-            raise NotAvailable(f"this SQLite has no {' and no '.join(sorted(missing))}", do="Use a Python built with it")
+            raise NotAvailable(
+                f"this SQLite has no {' and no '.join(sorted(missing))}",
+                do="Use a Python built with it",
+            )
     except BaseException:
         con.close()
         raise
@@ -202,7 +229,9 @@ def connect(path: Path | str, *, read_only: bool = False) -> sqlite3.Connection:
 def seconds_of(text: str | None) -> float | None:
     """The moment that a text names, in seconds since 1970 UTC; None where it names none."""
     found = moment_of(text)
-    return None if found is None else datetime.fromisoformat(found.replace("Z", "+00:00")).timestamp()
+    return (
+        None if found is None else datetime.fromisoformat(found.replace("Z", "+00:00")).timestamp()
+    )
 
 
 def _with_vec0(target: str, *, uri: bool) -> sqlite3.Connection:
@@ -235,7 +264,8 @@ def _auto_extension():
         entry = ctypes.cast(ctypes.CDLL(str(found)).sqlite3_vec_init, ctypes.c_void_p)
     except (AttributeError, OSError, StopIteration) as error:
         raise NotAvailable(
-            f"this Python's SQLite takes no extension: {error}", do="Use a Python built with loadable SQLite extensions"
+            f"this Python's SQLite takes no extension: {error}",
+            do="Use a Python built with loadable SQLite extensions",
         ) from error
     return register, cancel, entry
 
@@ -260,7 +290,9 @@ class SqliteNotes:
 
     name = "sqlite"
 
-    def __init__(self, con: sqlite3.Connection, overfetch: int = OVERFETCH, *, exact: bool = False) -> None:
+    def __init__(
+        self, con: sqlite3.Connection, overfetch: int = OVERFETCH, *, exact: bool = False
+    ) -> None:
         self.con, self.overfetch, self.exact = con, overfetch, exact
         named, self.dim = con.execute("SELECT tokenizer, dim FROM corpus").fetchone()
         self.tokenizer = tokenizer_of(named)
@@ -269,7 +301,9 @@ class SqliteNotes:
     def open(cls, path: Path, overfetch: int = OVERFETCH, *, exact: bool = False) -> SqliteNotes:
         """Open for reading. Raises NotAvailable where the file is not there or SQLite takes no extension."""
         if not path.is_file():
-            raise NotAvailable("there is no such file", where=str(path), do="Build it: build_sqlite(catalog, path)")
+            raise NotAvailable(
+                "there is no such file", where=str(path), do="Build it: build_sqlite(catalog, path)"
+            )
         return cls(connect(path, read_only=True), overfetch, exact=exact)
 
     def ranked(self, ask: Ask) -> Found:
@@ -277,7 +311,10 @@ class SqliteNotes:
         sql, params = self._ranking(ask)
         found = self.con.execute(sql, params).fetchall()
         fts, vec = found[0][6:] if found else (0, 0)
-        rows = (Ranked(*row[:3], tuple(c for c in row[3 : 3 + ask.chunks] if c is not None)) for row in found)
+        rows = (
+            Ranked(*row[:3], tuple(c for c in row[3 : 3 + ask.chunks] if c is not None))
+            for row in found
+        )
         return Found(tuple(rows), fts, vec)
 
     def legs(self, ask: Ask) -> tuple[list[Leg], list[Leg]]:
@@ -293,8 +330,14 @@ class SqliteNotes:
     def _leg(self, leg: str, params: dict[str, Any], row: Key | None = None) -> list[Leg]:
         only = "1"
         if row is not None:
-            only, params = "source_type = :type AND entity_id = :id", {**params, "type": row[0], "id": row[1]}
-        return [Leg(point_id_of(i), *rest) for i, *rest in self.con.execute(numbered(leg, "chunk", only), params)]
+            only, params = (
+                "source_type = :type AND entity_id = :id",
+                {**params, "type": row[0], "id": row[1]},
+            )
+        return [
+            Leg(point_id_of(i), *rest)
+            for i, *rest in self.con.execute(numbered(leg, "chunk", only), params)
+        ]
 
     def page(self, rows: Sequence[Ranked], excerpt_chars: int, label_chars: int) -> list[Shown]:
         """See Engine."""
@@ -304,7 +347,12 @@ class SqliteNotes:
         )
         out = []
         for row in rows:
-            parts = [self.con.execute(sql, {"cid": c, "label": label_chars, "chars": excerpt_chars}).fetchone() for c in row.chunks]
+            parts = [
+                self.con.execute(
+                    sql, {"cid": c, "label": label_chars, "chars": excerpt_chars}
+                ).fetchone()
+                for c in row.chunks
+            ]
             excerpt = EXCERPT_MARK.join(part[4] for part in parts)[:excerpt_chars]
             out.append(Shown(point_id_of(parts[0][0]), *parts[0][1:4], excerpt))
         return out
@@ -329,14 +377,25 @@ class SqliteNotes:
             f" JOIN chunk USING (cid) WHERE {admitted.sql or '1'} ORDER BY distance LIMIT :k_vec"
         )
         fetched = min(ask.k_vec * factor, K_MOST)
-        params = {"vector": ask.vector.tobytes(), "fetched": fetched, "k_vec": ask.k_vec, **admitted.params}
+        params = {
+            "vector": ask.vector.tobytes(),
+            "fetched": fetched,
+            "k_vec": ask.k_vec,
+            **admitted.params,
+        }
         return [cid for (cid,) in self.con.execute(sql, params)]
 
     def nearest_exact(self, ask: Ask) -> list[int]:
         """The vector leg's chunks with all of the filter before the ranking."""
         inside, whole = pushed(ask.filters)
         near, params = _inside(ask, ask.k_vec, inside) if whole else _compared(ask)
-        return [cid for (cid,) in self.con.execute(f"SELECT cid FROM ({near} ORDER BY score DESC, cid LIMIT :k_vec)", {**params, "k_vec": ask.k_vec})]
+        return [
+            cid
+            for (cid,) in self.con.execute(
+                f"SELECT cid FROM ({near} ORDER BY score DESC, cid LIMIT :k_vec)",
+                {**params, "k_vec": ask.k_vec},
+            )
+        ]
 
     def _lexical(self, ask: Ask) -> tuple[str, dict[str, Any]]:
         """(cid, score) of the k_fts best chunks: FTS5 first, its rows then looked at."""
@@ -348,7 +407,11 @@ class SqliteNotes:
             "SELECT fts.rowid AS cid, -bm25(fts) AS score FROM fts CROSS JOIN chunk ON chunk.cid = fts.rowid"
             f" WHERE fts MATCH :match AND {admitted.sql or '1'} ORDER BY score DESC, cid LIMIT :k_fts"
         )
-        return sql, {"match": " OR ".join(f'"{t}"' for t in terms), "k_fts": ask.k_fts, **admitted.params}
+        return sql, {
+            "match": " OR ".join(f'"{t}"' for t in terms),
+            "k_fts": ask.k_fts,
+            **admitted.params,
+        }
 
     def _vector(self, ask: Ask) -> tuple[str, dict[str, Any]]:
         """(cid, score) of the k_vec nearest chunks. A filter that vec0 cannot hold is asked of overfetch × k of them."""
@@ -362,20 +425,31 @@ class SqliteNotes:
         else:
             admitted = where(ask.filters)
             near, params = _inside(ask, min(ask.k_vec * self.overfetch, K_MOST), inside)
-            near = f"SELECT cid, score FROM ({near}) near JOIN chunk USING (cid) WHERE {admitted.sql}"
+            near = (
+                f"SELECT cid, score FROM ({near}) near JOIN chunk USING (cid) WHERE {admitted.sql}"
+            )
             params |= admitted.params
         leg = f"SELECT cid, score FROM ({near}) ORDER BY score DESC, cid LIMIT :k_vec"
         every = ask.floors.every
-        return (leg if every is None else f"SELECT * FROM ({leg}) WHERE score >= {double(every)}"), {**params, "k_vec": ask.k_vec}
+        return (
+            leg if every is None else f"SELECT * FROM ({leg}) WHERE score >= {double(every)}"
+        ), {**params, "k_vec": ask.k_vec}
 
     def _ranking(self, ask: Ask) -> tuple[str, dict[str, Any]]:
         """The one statement: see statement.ranking."""
         (lexical, a), (vector, b) = self._lexical(ask), self._vector(ask)
         note = f"json_extract(metadata, '$.{NOTE_KEY}')"
-        kind, key = ("source_type", "entity_id") if ask.returns == "itself" else (
-            "'entity'", f"CASE WHEN source_type = 'entity' THEN entity_id ELSE coalesce({note}, entity_id) END"
-        )  # fmt: skip
-        nth = ", ".join(f"max(CASE WHEN place = {n} THEN cid END) AS c{n}" for n in range(1, CHUNKS + 1))
+        kind, key = (
+            ("source_type", "entity_id")
+            if ask.returns == "itself"
+            else (
+                "'entity'",
+                f"CASE WHEN source_type = 'entity' THEN entity_id ELSE coalesce({note}, entity_id) END",
+            )
+        )
+        nth = ", ".join(
+            f"max(CASE WHEN place = {n} THEN cid END) AS c{n}" for n in range(1, CHUNKS + 1)
+        )
         sql = f"""
 WITH fts_leg AS MATERIALIZED ({lexical}), vec_leg AS MATERIALIZED ({vector}),
 share AS (
@@ -443,12 +517,26 @@ def build_sqlite(catalog: Path, path: Path) -> None:
             con.execute("INSERT INTO corpus VALUES (?, ?)", (named, dim))
             terms = tokenizer_of(named).terms
             for rows, vectors in _batches(source, dim):
-                con.executemany(f"INSERT INTO chunk VALUES ({', '.join('?' * 15)}, moment(?), moment(?))", [(*r, r[13], r[14]) for r in rows])
-                con.executemany("INSERT INTO fts(rowid, terms) VALUES (?, ?)", [(r[0], " ".join(terms(r[6]))) for r in rows])
+                con.executemany(
+                    f"INSERT INTO chunk VALUES ({', '.join('?' * 15)}, moment(?), moment(?))",
+                    [(*r, r[13], r[14]) for r in rows],
+                )
+                con.executemany(
+                    "INSERT INTO fts(rowid, terms) VALUES (?, ?)",
+                    [(r[0], " ".join(terms(r[6]))) for r in rows],
+                )
                 con.executemany(
                     "INSERT INTO vec VALUES (?, ?, ?, ?, ?, ?, coalesce(moment(?), ?), coalesce(moment(?), ?))",
                     [
-                        (r[0], v.tobytes(), *(ABSENT if r[c] is None else r[c] for c in (4, 7, 8, 10)), r[13], NO_MOMENT, r[14], NO_MOMENT)
+                        (
+                            r[0],
+                            v.tobytes(),
+                            *(ABSENT if r[c] is None else r[c] for c in (4, 7, 8, 10)),
+                            r[13],
+                            NO_MOMENT,
+                            r[14],
+                            NO_MOMENT,
+                        )
                         for r, v in zip(rows, vectors, strict=True)
                     ],
                 )
@@ -468,6 +556,14 @@ def _batches(source: NotesFile, dim: int) -> Iterator[tuple[list[tuple], np.ndar
     for start in range(0, size, BATCH):
         within = {"start": start, "stop": start + BATCH}
         sql = f"SELECT {_COLUMNS} FROM chunk WHERE cid >= $start AND cid < $stop ORDER BY cid"
-        rows = [(*r[:9], json.dumps(r[9], ensure_ascii=False), *r[10:]) for r in source.rows(sql, within)]
-        found = source.table("SELECT embedding FROM vector WHERE cid >= $start AND cid < $stop ORDER BY cid", within).column(0)
-        yield rows, np.concatenate([part.flatten().to_numpy() for part in found.chunks]).reshape(-1, dim)
+        rows = [
+            (*r[:9], json.dumps(r[9], ensure_ascii=False), *r[10:])
+            for r in source.rows(sql, within)
+        ]
+        found = source.table(
+            "SELECT embedding FROM vector WHERE cid >= $start AND cid < $stop ORDER BY cid", within
+        ).column(0)
+        yield (
+            rows,
+            np.concatenate([part.flatten().to_numpy() for part in found.chunks]).reshape(-1, dim),
+        )

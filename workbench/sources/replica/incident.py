@@ -70,8 +70,10 @@ def known_row(
         for term in DEFAULT.terms(phrase):
             left[term] = left.get(term, 0) - 1
         if min(left.values(), default=0) < 0 or length < 0:
-            raise SpecError(f"the chunk at {row.position} holds the query verbatim, but not all its terms",
-                            where=incident.name)  # fmt: skip
+            raise SpecError(
+                f"the chunk at {row.position} holds the query verbatim, but not all its terms",
+                where=incident.name,
+            )
     bare = [t for t, c in left.items() for _ in range(c)]
     if bare:
         out.append(parts.add(BETWEEN.join(reversed(bare))))
@@ -222,13 +224,19 @@ def _singles(
             1 for m in fixed if m & bit
         )
         if used > df:
-            raise SpecError(f"{term!r} is asked for in {df} chunks, but groups, cells and target hold {used}",
-                            where=incident.name, do="Raise its count or lower theirs")  # fmt: skip
+            raise SpecError(
+                f"{term!r} is asked for in {df} chunks, but groups, cells and target hold {used}",
+                where=incident.name,
+                do="Raise its count or lower theirs",
+            )
         out.append((FILLER, bit, df - used, whole))
     used = len(fixed) + sum(rows for _, _, rows, _ in [*classes, *out])
     if used > incident.size:
-        raise SpecError(f"{used} chunks are asked for in a collection of {incident.size}", where=incident.name,
-                        do="Let more terms stand together, in [[cell]]")  # fmt: skip
+        raise SpecError(
+            f"{used} chunks are asked for in a collection of {incident.size}",
+            where=incident.name,
+            do="Let more terms stand together, in [[cell]]",
+        )
     out.append((FILLER, 0, incident.size - used, whole))
     return out
 
@@ -289,9 +297,15 @@ class Builder:
     """Draws kinds, projects, subjects and parts for all items of a plan, in one fixed order of draws."""
 
     def __init__(
-        self, incident: Incident, plan: Plan, parts: Parts, sentences: Pool,
-        rng: np.random.Generator, words: random.Random, average: float,
-    ) -> None:  # fmt: skip
+        self,
+        incident: Incident,
+        plan: Plan,
+        parts: Parts,
+        sentences: Pool,
+        rng: np.random.Generator,
+        words: random.Random,
+        average: float,
+    ) -> None:
         self.incident, self.plan, self.parts, self.pool = incident, plan, parts, sentences
         self.rng, self.words, self.average = rng, words, average
         self.n = len(plan.make)
@@ -347,8 +361,10 @@ class Builder:
             project = self.projects[self.project[item]]
             made = self.parts.heading(self.words, group.headings, group.holds, project)
             if made is None:
-                raise SpecError(f"no heading of group {group.name!r} holds exactly {', '.join(sorted(group.holds)) or 'none'} of the counted terms",
-                                where=self.incident.name)  # fmt: skip
+                raise SpecError(
+                    f"no heading of group {group.name!r} holds exactly {', '.join(sorted(group.holds)) or 'none'} of the counted terms",
+                    where=self.incident.name,
+                )
             self.pieces.put(np.asarray([item]), 0.0, np.asarray([self.parts.add(*made)]))
         low, high = group.sentences
         count = self.rng.integers(low, high + 1, rows)
@@ -405,8 +421,10 @@ class Builder:
 
     def _phrase(self, items: np.ndarray, phrase: Phrase) -> None:
         if phrase.rows > len(items):
-            raise SpecError(f"{phrase.text!r} cannot stand in {phrase.rows} of {len(items)} filler chunks",
-                            where=self.incident.name)  # fmt: skip
+            raise SpecError(
+                f"{phrase.text!r} cannot stand in {phrase.rows} of {len(items)} filler chunks",
+                where=self.incident.name,
+            )
         at = self.rng.choice(items, phrase.rows, replace=False)
         made = phrased(self.incident, self.parts, phrase)
         self.pieces.put(
@@ -430,8 +448,11 @@ class Builder:
 
     def _least(self, mask: np.ndarray, make: np.ndarray) -> np.ndarray:
         """The least length by the number of counted terms held, and a decoy's."""
-        by_terms = np.asarray([*self.incident.filler.least_length, 0.0] if not self.incident.filler.least_length
-                              else self.incident.filler.least_length)  # fmt: skip
+        by_terms = np.asarray(
+            [*self.incident.filler.least_length, 0.0]
+            if not self.incident.filler.least_length
+            else self.incident.filler.least_length
+        )
         held = np.bitwise_count(mask).clip(max=len(by_terms) - 1)
         least = np.where(make == DECOY, DECOY_AVERAGES, by_terms[held])
         if self.incident.captured and self.incident.captured.bm25_ceiling:
@@ -506,8 +527,10 @@ class Builder:
         words = (length - by_item[items]).clip(0)
         lacking = round(self.average * self.n) - int(by_item.sum()) - int(words.sum())
         if -lacking > MOST_OVER * self.average * self.n:
-            raise SpecError(f"the filler cannot be as short as an average of {self.average:.1f} terms asks for",
-                            where=self.incident.name)  # fmt: skip
+            raise SpecError(
+                f"the filler cannot be as short as an average of {self.average:.1f} terms asks for",
+                where=self.incident.name,
+            )
         if lacking > 0:
             words += lacking // len(items) + (np.arange(len(items)) < lacking % len(items))
         for size, at in _by_value(words):
@@ -634,9 +657,11 @@ class Layout:
 
 
 def make_layout(
-    incident: Incident, seed: int, filler: Callable[[], Iterable[str]] | None = None,
+    incident: Incident,
+    seed: int,
+    filler: Callable[[], Iterable[str]] | None = None,
     target_averages: float | None = None,
-) -> Layout:  # fmt: skip
+) -> Layout:
     """The layout of an incident by a seed, its counts verified.
 
     `target_averages` makes the target's first chunk that many average lengths long, all else as it was; whether
@@ -672,11 +697,21 @@ def _made(
     builder = Builder(incident, plan, parts, sentences, rng, words, average)
     starts, part = builder.build(target)
     layout = Layout(
-        incident, seed, plan, parts, starts, part, builder.kind, builder.project, tuple(builder.projects),
-        builder.subject, np.add.reduceat(parts.lengths[part], starts[:-1]),
-        np.add.reduceat(parts.tf[part], starts[:-1], axis=0), plan.order,
+        incident,
+        seed,
+        plan,
+        parts,
+        starts,
+        part,
+        builder.kind,
+        builder.project,
+        tuple(builder.projects),
+        builder.subject,
+        np.add.reduceat(parts.lengths[part], starts[:-1]),
+        np.add.reduceat(parts.tf[part], starts[:-1], axis=0),
+        plan.order,
         lambda other: layout if other == seed else _made(incident, other, filler, target_averages),
-    )  # fmt: skip
+    )
     return layout
 
 
@@ -698,6 +733,7 @@ def _verify_first(layout: Layout) -> None:
         above = int((scores > scores[target]).sum()) + int((scores == scores[target]).sum()) - 1
         if above:
             raise SpecError(
-                f"{above} chunks score as high as the target or higher for query {query_id!r} by BM25", where=incident.name,
+                f"{above} chunks score as high as the target or higher for query {query_id!r} by BM25",
+                where=incident.name,
                 do="Raise [filler] least_length, or let fewer terms stand together",
-            )  # fmt: skip
+            )

@@ -19,11 +19,26 @@ from workbench.sources.replica.wording import KINDS, SUBJECTS, fields, substitut
 # ---- The parts of made notes: sentences of the shared pool, titles, section headings, obser ----
 
 TITLES = (
-    "{Thing} and {thing2}", "{Thing}: {outcome}", "Why {thing} {trouble}", "Notes on {thing} with {person}",
-    "{Thing} {when}", "{person} on {thing} {when}", "{Thing} as {person} and {person2} see it",
-)  # fmt: skip
-SECTIONS = ("On {thing}", "What {thing} needs", "Open points about {thing}", "{person} and {thing}", "Before {thing2}",
-            "If {thing} {trouble}", "{file}", "Summary", "Next steps for {thing}", "What changed {when}")  # fmt: skip
+    "{Thing} and {thing2}",
+    "{Thing}: {outcome}",
+    "Why {thing} {trouble}",
+    "Notes on {thing} with {person}",
+    "{Thing} {when}",
+    "{person} on {thing} {when}",
+    "{Thing} as {person} and {person2} see it",
+)
+SECTIONS = (
+    "On {thing}",
+    "What {thing} needs",
+    "Open points about {thing}",
+    "{person} and {thing}",
+    "Before {thing2}",
+    "If {thing} {trouble}",
+    "{file}",
+    "Summary",
+    "Next steps for {thing}",
+    "What changed {when}",
+)
 SECTIONS_A_SUBJECT = 24
 CATEGORIES = ("decision", "fact", "idea", "problem", "method")
 OBSERVATIONS_A_GROUP = 24
@@ -269,9 +284,11 @@ def _fill(
     # What is too much by now is less than a character a chunk: so many items give their last sentence.
     count[_givers(rng, grown, count, total(count) - wanted)] -= 1
     if abs(total(count) - wanted) > project.notes / 2:
-        raise SpecError(f"{len(fixed)} chunks of at most {shape.chunk_characters} characters give notes of "
-                        f"{round(total(count) / project.notes)} characters, not {project.characters}",
-                        where=project.name)  # fmt: skip
+        raise SpecError(
+            f"{len(fixed)} chunks of at most {shape.chunk_characters} characters give notes of "
+            f"{round(total(count) / project.notes)} characters, not {project.characters}",
+            where=project.name,
+        )
     return count
 
 

@@ -199,8 +199,10 @@ def made_pool(parts: Parts) -> Pool:
         for s, subject in enumerate(SUBJECTS):
             fit = [t for t in pool()[kind, subject.name] if not parts.held(t)]
             if len(fit) < 2:
-                raise SpecError(f"the counted terms leave no sentences of kind {kind} about {subject.name}",
-                                do="Use --filler with another collection's texts")  # fmt: skip
+                raise SpecError(
+                    f"the counted terms leave no sentences of kind {kind} about {subject.name}",
+                    do="Use --filler with another collection's texts",
+                )
             numbers = [parts.add(t) for t in fit]
             groups[k, s] = len(first)
             first.append(numbers[0])

@@ -61,11 +61,17 @@ def replica(
     if incident.captured and (
         vectors == "exact" or decoy or target_averages or size not in (None, incident.size)
     ):
-        raise SpecError("a captured incident has its own size, target and vectors", where=str(path),
-                        do="Build it without size, decoy, target_averages and exact vectors")  # fmt: skip
+        raise SpecError(
+            "a captured incident has its own size, target and vectors",
+            where=str(path),
+            do="Build it without size, decoy, target_averages and exact vectors",
+        )
     if (filler is None) != (filler_texts is None):
-        raise SpecError("filler needs a loaded collection's texts", where=str(path),
-                        do="workbench replica build FILE --filler NAME")  # fmt: skip
+        raise SpecError(
+            "filler needs a loaded collection's texts",
+            where=str(path),
+            do="workbench replica build FILE --filler NAME",
+        )
     incident = scaled(incident, size or incident.size)
     if decoy is not None:
         incident = replace(incident, decoy=decoy)
@@ -88,13 +94,25 @@ def replica(
         yield from constructed(layout(), embed) if incident.captured else composed(layout(), embed)
 
     settings = {
-        "incident": incident.name, "size": incident.size, "seed": seed, "vectors": vectors, "decoy": incident.decoy,
-        "target_averages": target_averages, "filler": filler, "generator": GENERATOR,
-    }  # fmt: skip
+        "incident": incident.name,
+        "size": incident.size,
+        "seed": seed,
+        "vectors": vectors,
+        "decoy": incident.decoy,
+        "target_averages": target_averages,
+        "filler": filler,
+        "generator": GENERATOR,
+    }
     return Source(
-        "replica", str(path), settings, read, _queries(incident), _qrels(incident),
-        vectors=None if vectors == "exact" else made, count=incident.size,
-    )  # fmt: skip
+        "replica",
+        str(path),
+        settings,
+        read,
+        _queries(incident),
+        _qrels(incident),
+        vectors=None if vectors == "exact" else made,
+        count=incident.size,
+    )
 
 
 def _queries(incident: Incident) -> tuple[JudgedQuery, ...]:
@@ -131,10 +149,19 @@ ASKED = {
     "words": ("{thing}", "{thing} {thing2}", "{person} {thing}", "{file}"),
 }
 ELSEWHERE = (
-    "sourdough bread at home", "football results of the weekend", "how tall is the Eiffel tower", "symptoms of hay fever",
-    "guitar chords for beginners", "cheap flights to Lisbon", "history of the Roman senate", "puppy does not sleep",
-    "x", "what is the meaning of life", "mortgage rates", "capital of Mongolia",
-)  # fmt: skip
+    "sourdough bread at home",
+    "football results of the weekend",
+    "how tall is the Eiffel tower",
+    "symptoms of hay fever",
+    "guitar chords for beginners",
+    "cheap flights to Lisbon",
+    "history of the Roman senate",
+    "puppy does not sleep",
+    "x",
+    "what is the meaning of life",
+    "mortgage rates",
+    "capital of Mongolia",
+)
 """Asked of no project's subject: what a search gets that has no answer."""
 SHARES = (("question", 0.4), ("statement", 0.25), ("words", 0.25), ("elsewhere", 0.1))
 """A chosen mix; the document tells nothing of its queries."""
@@ -173,8 +200,14 @@ def notes_replica(
 
         yield from composed_notes(layout(), embed)
 
-    settings = {"spec": spec.name, "project": chosen.name, "notes": chosen.notes, "seed": seed, "shape": str(spec.shape),
-                "generator": NOTES_GENERATOR}  # fmt: skip
+    settings = {
+        "spec": spec.name,
+        "project": chosen.name,
+        "notes": chosen.notes,
+        "seed": seed,
+        "shape": str(spec.shape),
+        "generator": NOTES_GENERATOR,
+    }
     return Source(
         "notes_replica",
         str(path),

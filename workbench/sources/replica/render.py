@@ -110,12 +110,22 @@ def _chunk(
     project = layout.projects[layout.project[item]]
     reference = f"{(point_id * 2654435761) & 0xFFFFFFFF:08x}"
     return Chunk(
-        point_id, f"{kind}-{reference}", 0, text, layout.parts.texts[heading].split("\n", 1)[0], quoted or f"{kind}/{reference}",
+        point_id,
+        f"{kind}-{reference}",
+        0,
+        text,
+        layout.parts.texts[heading].split("\n", 1)[0],
+        quoted or f"{kind}/{reference}",
         facets=Facets(
-            project, kind, (SUBJECTS[layout.subject[item]].name,), STATUSES[point_id % len(STATUSES)], created, created,
+            project,
+            kind,
+            (SUBJECTS[layout.subject[item]].name,),
+            STATUSES[point_id % len(STATUSES)],
+            created,
+            created,
             f"{project}/{kind}/{reference}.md",
         ),
-    )  # fmt: skip
+    )
 
 
 def is_whole(layout: Layout) -> np.ndarray:
@@ -209,8 +219,17 @@ def note_chunks(layout: NotesLayout) -> Iterator[Chunk]:
         for n, (_, target, name) in enumerate(links.tolist()):
             number += 1
             text = f"{titles[note]} {RELATION_NAMES[name]} {titles[target]}"
-            yield Chunk(number, f"{path}#relation/{n}", 0, text, titles[note], path, "relation", own,
-                        ((RELATION_NAMES[name], note_path(layout, target)),))  # fmt: skip
+            yield Chunk(
+                number,
+                f"{path}#relation/{n}",
+                0,
+                text,
+                titles[note],
+                path,
+                "relation",
+                own,
+                ((RELATION_NAMES[name], note_path(layout, target)),),
+            )
 
 
 def note_path(layout: NotesLayout, note: int) -> str:

@@ -48,8 +48,12 @@ def weights_by_direction(
     """
     _, _, directions = np.linalg.svd(y, full_matrices=False)
     yd, hd, sd = (m @ directions.T for m in (y, h, s))
-    weights = np.stack([np.linalg.lstsq(np.stack([hd[:, d], sd[:, d]], 1), yd[:, d], rcond=None)[0]
-                        for d in range(len(directions))])  # fmt: skip
+    weights = np.stack(
+        [
+            np.linalg.lstsq(np.stack([hd[:, d], sd[:, d]], 1), yd[:, d], rcond=None)[0]
+            for d in range(len(directions))
+        ]
+    )
     return tuple(directions.T @ (weights[:, [n]] * directions) for n in (0, 1))
 
 
@@ -123,8 +127,9 @@ def composed(layout: Layout, embed: Embed) -> Iterator[np.ndarray]:
             raise SpecError(
                 f"only {found} chunks that were embedded whole are nearer to query {query_id!r} than the target, "
                 f"so it may be in a semantic list of {incident.limits.semantic}",
-                where=incident.name, do="Add rows to the groups that are near the query",
-            )  # fmt: skip
+                where=incident.name,
+                do="Add rows to the groups that are near the query",
+            )
 
 
 class Composer:
@@ -297,15 +302,21 @@ def composed_notes(layout: NotesLayout, embed: Embed) -> Iterator[np.ndarray]:
         ends = titled.rows(layout.title[layout.note[links[:, 0]]]) + titled.rows(
             layout.title[links[:, 1]]
         )
-        rows = np.concatenate([
-            sections.vectors(np.arange(bounds[low], bounds[high])),
-            _unit(said.rows(own) + SAID_AGAIN * sections.residuals(rng, len(own))),
-            _unit(ends + sections.residuals(rng, len(links))),
-        ])  # fmt: skip
+        rows = np.concatenate(
+            [
+                sections.vectors(np.arange(bounds[low], bounds[high])),
+                _unit(said.rows(own) + SAID_AGAIN * sections.residuals(rng, len(own))),
+                _unit(ends + sections.residuals(rng, len(links))),
+            ]
+        )
         # The rows of a kind are in the order of their notes: a stable sort brings each note's together.
-        note = np.concatenate([layout.note[bounds[low] : bounds[high]],
-                               layout.note[layout.observations[observed[low] : observed[high], 0]],
-                               layout.note[links[:, 0]]])  # fmt: skip
+        note = np.concatenate(
+            [
+                layout.note[bounds[low] : bounds[high]],
+                layout.note[layout.observations[observed[low] : observed[high], 0]],
+                layout.note[links[:, 0]],
+            ]
+        )
         yield rows[np.argsort(note, kind="stable")]
 
 

@@ -52,7 +52,9 @@ JUDGED = (
 
 
 @contextmanager
-def new_catalog(path: Path, memory_limit: str = MEMORY_LIMIT) -> Iterator[duckdb.DuckDBPyConnection]:
+def new_catalog(
+    path: Path, memory_limit: str = MEMORY_LIMIT
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to an empty file; when the block ends well, the file takes its place at `path`.
 
     Raises CatalogLocked where another build of this file runs, BadParameter for a path that DuckDB cannot write.
@@ -66,7 +68,11 @@ def new_catalog(path: Path, memory_limit: str = MEMORY_LIMIT) -> Iterator[duckdb
     _clear(workplace, path.name)
     workplace.mkdir(parents=True)
     try:
-        config = {**NO_EXTENSIONS, "memory_limit": memory_limit, "temp_directory": str(workplace / "spill")}
+        config = {
+            **NO_EXTENSIONS,
+            "memory_limit": memory_limit,
+            "temp_directory": str(workplace / "spill"),
+        }
         with duckdb.connect(config=config) as con:
             con.execute(attach_sql(workplace / path.name, "made", f"ROW_GROUP_SIZE {ROW_GROUP}"))
             con.execute("USE made")
@@ -159,7 +165,9 @@ def build_postings(con: duckdb.DuckDBPyConnection, tokenizer: str) -> None:
     count_postings(con, tokenizer, _COUNT_WORDS, TEXT_FIELD, TITLE_FIELD)
 
 
-def count_postings(con: duckdb.DuckDBPyConnection, tokenizer: str, words: str, text: str, title: str) -> None:
+def count_postings(
+    con: duckdb.DuckDBPyConnection, tokenizer: str, words: str, text: str, title: str
+) -> None:
     """Make `dict` and `corpus` from `chunk`, the postings and the temporary table `word` (term, term_id), which goes.
 
     `words` counts the words of a field in SQL, over the relations `text` and `title`.
@@ -217,7 +225,9 @@ def build_catalog(
     matrix = _unit_vectors(Path(vectors))
     second = None if also is None else _unit_vectors(also)
     if second is not None and len(second) != len(matrix):
-        raise StagingError(f"the second model has {len(second)} vectors for {len(matrix)}", where=str(also))
+        raise StagingError(
+            f"the second model has {len(second)} vectors for {len(matrix)}", where=str(also)
+        )
     with new_catalog(Path(path), memory_limit) as con:
         _fill_chunks(con, parts, len(matrix), say)
         say("vectors")
@@ -243,17 +253,23 @@ def _unit_vectors(path: Path) -> np.ndarray:
         bad = np.flatnonzero(np.abs(norms - 1) > UNIT_TOLERANCE)
         if bad.size:
             raise StagingError(
-                f"the vector of row {start + bad[0]} has length {norms[bad[0]]:.3g}, not 1", where=str(path)
+                f"the vector of row {start + bad[0]} has length {norms[bad[0]]:.3g}, not 1",
+                where=str(path),
             )
     return matrix
 
 
-def _fill_chunks(con: duckdb.DuckDBPyConnection, parts: Sequence[Path], rows: int, say: Progress) -> None:
+def _fill_chunks(
+    con: duckdb.DuckDBPyConnection, parts: Sequence[Path], rows: int, say: Progress
+) -> None:
     import duckdb
 
     broken_contract = (
-        duckdb.InvalidInputException, duckdb.BinderException, duckdb.DataError, duckdb.IntegrityError,
-    )  # fmt: skip
+        duckdb.InvalidInputException,
+        duckdb.BinderException,
+        duckdb.DataError,
+        duckdb.IntegrityError,
+    )
     say("chunks")
     con.execute(CHUNK)
     try:
@@ -272,7 +288,9 @@ def _fill_chunks(con: duckdb.DuckDBPyConnection, parts: Sequence[Path], rows: in
     if count != rows:
         raise StagingError(f"the parts hold {count} chunks, the vectors {rows}")
     if astray is not None:
-        raise StagingError(f"cid {astray} is out of place", do="cids run 0, 1, 2, … through the parts")
+        raise StagingError(
+            f"cid {astray} is out of place", do="cids run 0, 1, 2, … through the parts"
+        )
     PointIds.of(con.sql("SELECT point_id FROM chunk ORDER BY cid").to_arrow_table().column(0))
     broken = con.execute(
         "SELECT point_id FROM chunk WHERE NOT json_valid(metadata) ORDER BY cid LIMIT 1"
@@ -292,7 +310,8 @@ def _fill_vectors(con: duckdb.DuckDBPyConnection, matrix: np.ndarray, table: str
             rows = np.ascontiguousarray(matrix[start : start + BATCH_ROWS])
             cids = pa.array(np.arange(start, start + len(rows), dtype=np.int32))
             yield pa.record_batch(
-                [cids, pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), dim)], schema=schema
+                [cids, pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), dim)],
+                schema=schema,
             )
 
     with new_vectors(con, table, dim):
@@ -348,7 +367,9 @@ def _table(rows: list[tuple], types: dict[str, pa.DataType]) -> pa.Table:
     return pa.table(arrays, names=list(types))
 
 
-def _insert(con: duckdb.DuckDBPyConnection, table: str, rows: pa.Table | pa.RecordBatchReader) -> None:
+def _insert(
+    con: duckdb.DuckDBPyConnection, table: str, rows: pa.Table | pa.RecordBatchReader
+) -> None:
     con.register("incoming", rows)
     con.execute(f"INSERT INTO {table} SELECT * FROM incoming")
     con.unregister("incoming")

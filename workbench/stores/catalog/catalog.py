@@ -44,7 +44,9 @@ def chunks(file: CatalogFile, ids: Sequence[PointId], cids: Sequence[int]) -> li
 def _chunk(point_id: PointId, row: tuple) -> Chunk:
     entity_id, chunk_index, text, title, source, source_type, links, *facets = row
     pairs = tuple((link["kind"], link["target"]) for link in links)
-    return Chunk(point_id, entity_id, chunk_index, text, title, source, source_type, _facets(facets), pairs)
+    return Chunk(
+        point_id, entity_id, chunk_index, text, title, source, source_type, _facets(facets), pairs
+    )
 
 
 def facets(file: CatalogFile, cids: Sequence[int]) -> list[Facets]:
@@ -83,7 +85,8 @@ def queries(file: CatalogFile) -> tuple[JudgedQuery, ...]:
 def qrels(file: CatalogFile) -> tuple[Qrel, ...]:
     """The judgements in the order in which they were given."""
     return tuple(
-        Qrel(*row) for row in file.rows("SELECT query_id, entity_id, grade FROM qrel ORDER BY rowid")
+        Qrel(*row)
+        for row in file.rows("SELECT query_id, entity_id, grade FROM qrel ORDER BY rowid")
     )
 
 
@@ -116,9 +119,17 @@ class Catalog:
         self._file = file
         facts = file.rows("SELECT n, avgdl, title_avgdl, tokenizer FROM corpus")
         self.n, self.avgdl, self.title_avgdl, self.tokenizer = facts[0]
-        kinds = dict(file.rows("SELECT table_name, data_type FROM duckdb_columns() WHERE column_name = 'embedding'"))
+        kinds = dict(
+            file.rows(
+                "SELECT table_name, data_type FROM duckdb_columns() WHERE column_name = 'embedding'"
+            )
+        )
         spaces = {s: kinds.get(statement.vector_table(s)) for s in ("", ALSO)}
-        self.dims = {s: int(kind.removeprefix("FLOAT[").removesuffix("]")) for s, kind in spaces.items() if kind}
+        self.dims = {
+            s: int(kind.removeprefix("FLOAT[").removesuffix("]"))
+            for s, kind in spaces.items()
+            if kind
+        }
         self.dim = self.dims[""]
 
     @classmethod
@@ -171,15 +182,17 @@ class Catalog:
 
     def idf(self, terms: Sequence[str]) -> dict[str, float]:
         """Lucene's ln(1 + (N - df + 0.5) / (df + 0.5)) of each term, df over the whole corpus."""
-        return {t: math.log(1 + (self.n - df + 0.5) / (df + 0.5)) for t, df in self.df(terms).items()}
+        return {
+            t: math.log(1 + (self.n - df + 0.5) / (df + 0.5)) for t, df in self.df(terms).items()
+        }
 
     def count(self, terms: Sequence[str], match: Match = "any", filters: Filters = _ALL) -> int:
         """How many points within the filters hold any / all of the terms; no terms: all within them."""
         if not terms:
             clause = where(filters)
-            return self._file.rows(f"SELECT count(*) FROM chunk WHERE {clause.sql or 'true'}", clause.params)[
-                0
-            ][0]
+            return self._file.rows(
+                f"SELECT count(*) FROM chunk WHERE {clause.sql or 'true'}", clause.params
+            )[0][0]
         sql, params = _holders(terms, match, filters)
         return self._file.rows(f"SELECT count(*) FROM ({sql})", params)[0][0]
 
@@ -187,21 +200,38 @@ class Catalog:
         """The ids of all documents."""
         return {entity for (entity,) in self._file.rows("SELECT DISTINCT entity_id FROM chunk")}
 
-    def holding(self, terms: Sequence[str], match: Match, filters: Filters, limit: int) -> list[PointId]:
+    def holding(
+        self, terms: Sequence[str], match: Match, filters: Filters, limit: int
+    ) -> list[PointId]:
         """The first `limit` points within the filters that hold any / all of the terms, in point-id order."""
         sql, params = _holders(terms, match, filters)
-        return self._points(f"{sql} ORDER BY cid LIMIT $limit::BIGINT", {**params, "limit": _limit(limit)})
+        return self._points(
+            f"{sql} ORDER BY cid LIMIT $limit::BIGINT", {**params, "limit": _limit(limit)}
+        )
 
     def reading_place(
-        self, point_id: PointId, terms: Sequence[str], filters: Filters, *, all_first: bool, by_term: bool
+        self,
+        point_id: PointId,
+        terms: Sequence[str],
+        filters: Filters,
+        *,
+        all_first: bool,
+        by_term: bool,
     ) -> int | None:
         """The 1-based place of a point in a reading of those that hold any of the terms, each once: the points with
         all of them first where `all_first`, then term by term in the order given where `by_term`; in point-id order
         within each. None where it holds no term. Raises UnknownPoint."""
         admitted, known = where(filters), _known(terms)
         sql = statement.place_in_reading(statement.reading(statement.admit(admitted.sql)))
-        params = {"terms": known, "need": len(dict.fromkeys(terms)), "all_first": all_first, "by_term": by_term}
-        rows = self._file.rows(sql, {**params, **admitted.params, "cid": int(self._ids.cids([point_id])[0])})
+        params = {
+            "terms": known,
+            "need": len(dict.fromkeys(terms)),
+            "all_first": all_first,
+            "by_term": by_term,
+        }
+        rows = self._file.rows(
+            sql, {**params, **admitted.params, "cid": int(self._ids.cids([point_id])[0])}
+        )
         return rows[0][0] if rows else None
 
     # -- lexical scores -------------------------------------------------------------------------------------
@@ -218,17 +248,29 @@ class Catalog:
         return {i: scores[c] for i, c in zip(ids, cids.tolist(), strict=True) if c in scores}
 
     def bm25_top(
-        self, terms: Sequence[str], filters: Filters = _ALL, limit: int = 10, k1: float = K1, b: float = B
+        self,
+        terms: Sequence[str],
+        filters: Filters = _ALL,
+        limit: int = 10,
+        k1: float = K1,
+        b: float = B,
     ) -> Scored:
         """The best points within the filters by BM25. A chunk that holds no term is never among them."""
         statement.check_bm25(k1, b)
         return self._top(statement.bm25_scores, terms, filters, limit, {"k1": k1, "b": b})
 
     def bm25_fields_top(
-        self, terms: Sequence[str], filters: Filters = _ALL, limit: int = 10,
-        title_weight: float = TITLE_WEIGHT, k1: float = K1, b: float = B, *, title_b: float = B,
+        self,
+        terms: Sequence[str],
+        filters: Filters = _ALL,
+        limit: int = 10,
+        title_weight: float = TITLE_WEIGHT,
+        k1: float = K1,
+        b: float = B,
+        *,
+        title_b: float = B,
         text_weight: float = 1.0,
-    ) -> Scored:  # fmt: skip
+    ) -> Scored:
         """The best points within the filters by BM25F over title and text. Weight 0 leaves a field out."""
         statement.check_bm25(k1, b, title_b)
         for name, weight in (("title_weight", title_weight), ("text_weight", text_weight)):
@@ -244,7 +286,12 @@ class Catalog:
         return self._top(statement.bm25_fields_scores, terms, filters, limit, params)
 
     def bm25_rank(
-        self, terms: Sequence[str], point_id: PointId, filters: Filters = _ALL, k1: float = K1, b: float = B
+        self,
+        terms: Sequence[str],
+        point_id: PointId,
+        filters: Filters = _ALL,
+        k1: float = K1,
+        b: float = B,
     ) -> Place:
         """The point's exact BM25 rank among all within the filters, and its score.
 
@@ -256,12 +303,20 @@ class Catalog:
         admitted = where(filters)
         scores = statement.bm25_scores(statement.admit(admitted.sql))
         return self._place(
-            scores, {"terms": _well_formed(terms), "k1": k1, "b": b, **admitted.params}, point_id, score
+            scores,
+            {"terms": _well_formed(terms), "k1": k1, "b": b, **admitted.params},
+            point_id,
+            score,
         )
 
     # -- vectors --------------------------------------------------------------------------------------------
     def nearest(
-        self, vector: Sequence[float] | np.ndarray, filters: Filters = _ALL, limit: int = 10, *, space: str = ""
+        self,
+        vector: Sequence[float] | np.ndarray,
+        filters: Filters = _ALL,
+        limit: int = 10,
+        *,
+        space: str = "",
     ) -> Scored:
         """The nearest points within the filters by exact cosine to the vectors of one space, whose own model must have
         made the vector.
@@ -275,7 +330,12 @@ class Catalog:
         return self._scored(statement.top(scores), params)
 
     def true_rank(
-        self, vector: Sequence[float] | np.ndarray, point_id: PointId, filters: Filters = _ALL, *, space: str = ""
+        self,
+        vector: Sequence[float] | np.ndarray,
+        point_id: PointId,
+        filters: Filters = _ALL,
+        *,
+        space: str = "",
     ) -> Place:
         """The point's exact cosine rank among all within the filters, and its cosine; outside, no rank."""
         dim, params = self._dim(space), {"vector": self._unit(vector, space)}
@@ -300,7 +360,9 @@ class Catalog:
         """The first `limit` points within the filters (all where None), in point-id order."""
         admitted = where(filters)
         sql = f"SELECT cid FROM chunk WHERE {admitted.sql or 'true'} ORDER BY cid LIMIT $limit::BIGINT"
-        return self._points(sql, {**admitted.params, "limit": _limit(self.n if limit is None else limit)})
+        return self._points(
+            sql, {**admitted.params, "limit": _limit(self.n if limit is None else limit)}
+        )
 
     def admits(self, point_id: PointId, filters: Filters) -> bool:
         """Whether the filters admit this point. Raises UnknownPoint."""
@@ -313,14 +375,24 @@ class Catalog:
         """Those of these points that the filters admit. Raises UnknownPoint."""
         admitted = where(filters)
         sql = f"SELECT cid FROM {IN_ORDER} JOIN chunk USING (cid) WHERE {admitted.sql or 'true'}"
-        return set(self._points(sql, {**admitted.params, "cids": self._ids.cids(ids)})) if ids else set()
+        return (
+            set(self._points(sql, {**admitted.params, "cids": self._ids.cids(ids)}))
+            if ids
+            else set()
+        )
 
     def newest(self, field: str) -> datetime | None:
         """The latest moment in `created` or `updated`, in UTC; None where no chunk has one. Raises BadParameter."""
         if field not in DATETIME_FIELDS:
-            raise BadParameter(f"{field!r} is no time of a chunk", do=f"Use {' or '.join(DATETIME_FIELDS)}")
+            raise BadParameter(
+                f"{field!r} is no time of a chunk", do=f"Use {' or '.join(DATETIME_FIELDS)}"
+            )
         micros = self._file.rows(f"SELECT epoch_us(max({field}_at)) FROM chunk")[0][0]
-        return None if micros is None else datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
+        return (
+            None
+            if micros is None
+            else datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
+        )
 
     def facets(self, ids: Sequence[PointId]) -> list[Facets]:
         """The facets of these points, in the order asked, without their text. Raises UnknownPoint."""
@@ -363,7 +435,12 @@ class Catalog:
 
     # -- shared ---------------------------------------------------------------------------------------------
     def _top(
-        self, scores: Any, terms: Sequence[str], filters: Filters, limit: int, params: dict[str, Any]
+        self,
+        scores: Any,
+        terms: Sequence[str],
+        filters: Filters,
+        limit: int,
+        params: dict[str, Any],
     ) -> Scored:
         known, admitted, limit = _well_formed(terms), where(filters), _limit(limit)
         if not known:
@@ -373,7 +450,9 @@ class Catalog:
 
     def _scored(self, sql: str, params: dict[str, Any]) -> Scored:
         rows = self._file.rows(sql, params)
-        return list(zip(self._ids.at([cid for cid, _ in rows]), [score for _, score in rows], strict=True))
+        return list(
+            zip(self._ids.at([cid for cid, _ in rows]), [score for _, score in rows], strict=True)
+        )
 
     def _points(self, sql: str, params: dict[str, Any]) -> list[PointId]:
         return self._ids.at([cid for (cid,) in self._file.rows(sql, params)])

@@ -57,7 +57,11 @@ def named_errors(path: Path) -> Iterator[None]:
         raise CatalogClosed("the catalog is closed", where=str(path), do="Open it again") from error
     except duckdb.IOException as error:
         raise _unread(path, str(error)) from error
-    except (duckdb.FatalException, duckdb.InternalException, duckdb.SerializationException) as error:
+    except (
+        duckdb.FatalException,
+        duckdb.InternalException,
+        duckdb.SerializationException,
+    ) as error:
         raise damaged(path, str(error)) from error
     except duckdb.Error as error:
         # A block that fails its checksum has no class of its own.
@@ -80,4 +84,6 @@ def _unread(path: Path, why: str) -> NotAvailable:
 
 def damaged(path: Path, why: str) -> CatalogDamaged:
     """The error for a file that cannot be read as a catalog; `why` is cut to its first line."""
-    return CatalogDamaged(f"the catalog is damaged: {why.splitlines()[0]}", where=str(path), do=RELOAD)
+    return CatalogDamaged(
+        f"the catalog is damaged: {why.splitlines()[0]}", where=str(path), do=RELOAD
+    )

@@ -117,10 +117,14 @@ class CatalogFile:
             with self._lock, named_errors(self.path):
                 statements = self._con.extract_statements(sql)
                 if [s.type for s in statements] != [duckdb.StatementType.SELECT]:
-                    raise BadParameter("the catalog answers one SELECT at a time and is never written")
+                    raise BadParameter(
+                        "the catalog answers one SELECT at a time and is never written"
+                    )
                 return self._con.sql(sql, params=params).to_arrow_table()
         except duckdb.Error as error:
-            raise BadParameter(f"DuckDB refuses the query: {error}", where=str(self.path)) from error
+            raise BadParameter(
+                f"DuckDB refuses the query: {error}", where=str(self.path)
+            ) from error
 
     def close(self) -> None:
         self._con.close()

@@ -43,7 +43,9 @@ class PointIds:
         try:
             numbers = pc.cast(texts.slice(0, split), pa.uint64())
         except pa.ArrowInvalid as error:
-            raise StagingError(f"a point id is neither an unsigned integer nor a UUID: {error}") from error
+            raise StagingError(
+                f"a point id is neither an unsigned integer nor a UUID: {error}"
+            ) from error
         uuids = texts.slice(split)
         ids = cls(
             numbers.to_numpy().astype(np.uint64),

@@ -47,7 +47,12 @@ _WORDS = "sum(dl)"
 
 
 def merge_catalogs(
-    path: Path, standing: Path, removed: Sequence[int], added: Path, *, memory_limit: str = MEMORY_LIMIT
+    path: Path,
+    standing: Path,
+    removed: Sequence[int],
+    added: Path,
+    *,
+    memory_limit: str = MEMORY_LIMIT,
 ) -> None:
     """Make the catalog at `path`: the rows of `standing` less the cids `removed`, and all of `added`.
 
@@ -59,7 +64,10 @@ def merge_catalogs(
     with new_catalog(path, memory_limit) as con:
         for side, file in zip(SIDES, (standing, added), strict=True):
             con.execute(attach_sql(file, side))
-        con.execute("CREATE TEMP TABLE removed AS SELECT unnest($cids::INTEGER[]) AS cid", {"cids": list(removed)})
+        con.execute(
+            "CREATE TEMP TABLE removed AS SELECT unnest($cids::INTEGER[]) AS cid",
+            {"cids": list(removed)},
+        )
         con.execute(_PLACES)
         con.execute(CHUNK)
         con.execute(f"INSERT INTO chunk {_rows('chunk', 'was.* EXCLUDE (cid)')} ORDER BY cid")
@@ -91,8 +99,9 @@ def _merge_postings(con: duckdb.DuckDBPyConnection) -> None:
     held = " UNION ".join(
         f"SELECT term FROM {side}.dict SEMI JOIN"
         f" (SELECT term_id FROM {side}.{table} was JOIN place ON side = '{side}' AND place.was = was.cid) USING (term_id)"
-        for side in SIDES for table in _POSTINGS
-    )  # fmt: skip
+        for side in SIDES
+        for table in _POSTINGS
+    )
     con.execute(
         f"CREATE TEMP TABLE word AS SELECT term, (row_number() OVER (ORDER BY term) - 1)::INTEGER AS term_id FROM ({held})"
     )
@@ -118,20 +127,42 @@ Facts = Sequence[Any]
 def all_facts(catalog: Catalog) -> Iterator[Facts]:
     """The facts of every chunk in cid order, read a batch at a time."""
     for start in range(0, catalog.n, BATCH_ROWS):
-        yield from _facts(catalog, "cid >= $start AND cid < $stop", {"start": start, "stop": start + BATCH_ROWS})
+        yield from _facts(
+            catalog, "cid >= $start AND cid < $stop", {"start": start, "stop": start + BATCH_ROWS}
+        )
 
 
 def facts_of(catalog: Catalog, entity_ids: Sequence[str]) -> Iterator[Facts]:
     """The facts of these entities' chunks, of every source type, in cid order."""
-    return _facts(catalog, "entity_id IN (SELECT unnest($entities::VARCHAR[]))", {"entities": list(entity_ids)})
+    return _facts(
+        catalog,
+        "entity_id IN (SELECT unnest($entities::VARCHAR[]))",
+        {"entities": list(entity_ids)},
+    )
 
 
 def chunk_of(facts: Facts) -> Chunk:
     """The chunk that these facts were made of."""
-    point_id, entity_id, index, source_type, title, source, text, project, note_type, tags, *dated, metadata, links = facts
+    (
+        point_id,
+        entity_id,
+        index,
+        source_type,
+        title,
+        source,
+        text,
+        project,
+        note_type,
+        tags,
+        *dated,
+        metadata,
+        links,
+    ) = facts
     facets = Facets(project, note_type, tuple(tags), *dated, json.loads(metadata))
     pairs = tuple((kind, target) for kind, target in links)
-    return Chunk(point_id_of(point_id), entity_id, index, text, title, source, source_type, facets, pairs)
+    return Chunk(
+        point_id_of(point_id), entity_id, index, text, title, source, source_type, facets, pairs
+    )
 
 
 def digest_of(catalog: Catalog) -> str:
@@ -143,6 +174,8 @@ def digest_of(catalog: Catalog) -> str:
 
 
 def _facts(catalog: Catalog, where: str, params: dict[str, Any]) -> Iterator[Facts]:
-    rows = catalog.sql(f"SELECT {', '.join(FACTS)} FROM chunk WHERE {where} ORDER BY cid", params).rows()
+    rows = catalog.sql(
+        f"SELECT {', '.join(FACTS)} FROM chunk WHERE {where} ORDER BY cid", params
+    ).rows()
     for *facts, links in rows:
         yield (*facts, [(link["kind"], link["target"]) for link in links])

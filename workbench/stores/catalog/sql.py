@@ -99,9 +99,7 @@ def vector_table(space: str = "") -> str:
 
 def cosine_scores(dim: int, admitted: str = "", space: str = "") -> str:
     """The exact cosine (FLOAT) of every admitted chunk: both sides are of unit length. Parameter: vector."""
-    return (
-        f"SELECT cid, array_inner_product(embedding, $vector::FLOAT[{dim}]) AS score FROM {vector_table(space)} {admitted}"
-    )
+    return f"SELECT cid, array_inner_product(embedding, $vector::FLOAT[{dim}]) AS score FROM {vector_table(space)} {admitted}"
 
 
 def holders(admitted: str = "") -> str:

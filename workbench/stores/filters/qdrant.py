@@ -60,11 +60,22 @@ class PayloadNames:
         for facet in [*self.facets, *self.ranges]:
             if facet not in KEYWORD_FIELDS + DATETIME_FIELDS:
                 known = ", ".join(KEYWORD_FIELDS + DATETIME_FIELDS)
-                raise BadParameter(f"a payload mapping names no facet {facet!r}", do=f"Facets are: {known}")
-        paths = [self.content, self.source, self.title, self.terms, *self.facets.values(), *self.ranges.values()]
+                raise BadParameter(
+                    f"a payload mapping names no facet {facet!r}", do=f"Facets are: {known}"
+                )
+        paths = [
+            self.content,
+            self.source,
+            self.title,
+            self.terms,
+            *self.facets.values(),
+            *self.ranges.values(),
+        ]
         for path in paths + ([self.metadata] if self.metadata else []):
             if not _PLAIN_PATH.fullmatch(path):
-                raise BadParameter(f"{path!r} is no payload field", do="Write field or object.field")
+                raise BadParameter(
+                    f"{path!r} is no payload field", do="Write field or object.field"
+                )
         object.__setattr__(self, "facets", MappingProxyType(dict(self.facets)))
         object.__setattr__(self, "ranges", MappingProxyType(dict(self.ranges)))
 
@@ -81,7 +92,9 @@ class PayloadNames:
         if name in KEYWORD_FIELDS + DATETIME_FIELDS:
             return self.facets.get(name, name)
         if '"' in name or _LONE_SURROGATE.search(name):
-            raise NotAvailable(f"Qdrant cannot filter by the key {name!r}: its paths cannot write such a key")
+            raise NotAvailable(
+                f"Qdrant cannot filter by the key {name!r}: its paths cannot write such a key"
+            )
         key = name if _PLAIN_KEY.fullmatch(name) else f'"{name}"'
         return f"{self.metadata}.{key}" if self.metadata else key
 
@@ -134,7 +147,9 @@ def _condition(names: PayloadNames, name: str, value: Any) -> dict[str, Any]:
     kinds: dict[Kind, list[Any]] = {}
     for option in values_of(value):
         kinds.setdefault(kind_of(name, option), []).append(option)
-    options = [condition for kind, values in kinds.items() for condition in _options(path, kind, values)]
+    options = [
+        condition for kind, values in kinds.items() for condition in _options(path, kind, values)
+    ]
     return options[0] if len(options) == 1 else {"should": options} if options else _NOTHING
 
 
@@ -142,7 +157,12 @@ def _options(path: str, kind: Kind, values: Sequence[Any]) -> list[dict[str, Any
     if kind == "absent":
         return [{"is_empty": {"key": path}}]
     if kind == "text":
-        return [{"key": path, "match": {"value": values[0]} if len(values) == 1 else {"any": list(values)}}]
+        return [
+            {
+                "key": path,
+                "match": {"value": values[0]} if len(values) == 1 else {"any": list(values)},
+            }
+        ]
     if kind == "prefix":
         return [{"key": path, "match": {"prefix": v[:-1]}} for v in values]
     if kind in ("boolean", "integer"):
@@ -187,7 +207,8 @@ def _edge_condition(form: Mapping[str, Any]) -> Any:
         bounds = form["range"]
         timed = any(isinstance(b, str) for b in bounds.values())
         return edge.FieldCondition(
-            key=form["key"], range=edge.RangeDateTime(**bounds) if timed else edge.RangeFloat(**bounds)
+            key=form["key"],
+            range=edge.RangeDateTime(**bounds) if timed else edge.RangeFloat(**bounds),
         )
     return edge.FieldCondition(key=form["key"], match=_edge_match(form["match"]))
 
@@ -201,7 +222,10 @@ def _edge_match(form: Mapping[str, Any]) -> Any:
         # qdrant-edge 0.9.0 reads Python's True as the integer 1, which equals no boolean; numpy's stays one.
         value = np.bool_(value)
     classes = {
-        "value": edge.MatchValue, "any": edge.MatchAny, "text": edge.MatchText, "text_any": edge.MatchTextAny,
+        "value": edge.MatchValue,
+        "any": edge.MatchAny,
+        "text": edge.MatchText,
+        "text_any": edge.MatchTextAny,
         "prefix": edge.MatchPrefix,
-    }  # fmt: skip
+    }
     return classes[how](value)

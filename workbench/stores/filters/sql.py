@@ -66,11 +66,15 @@ def _clause(bound: _Bound, name: str, value: Any) -> str:
     if present:
         clauses.append(
             _in_metadata(
-                bound, name, lambda text, kind: _any_of(_equal(bound, text, kind, *o) for o in present)
+                bound,
+                name,
+                lambda text, kind: _any_of(_equal(bound, text, kind, *o) for o in present),
             )
         )
     if len(present) < len(options):
-        clauses.append(_absent(bound.add(_pointer(name), "VARCHAR")) if _storable_key(name) else "true")
+        clauses.append(
+            _absent(bound.add(_pointer(name), "VARCHAR")) if _storable_key(name) else "true"
+        )
     return _any_of(clauses)
 
 
@@ -131,7 +135,9 @@ def _equal(bound: _Bound, text: str, json_type: str, kind: str, value: Any) -> s
     if kind == "boolean":
         return f"({text} = '{'true' if value else 'false'}' AND {json_type} = 'BOOLEAN')"
     if kind in ("integer", "number"):
-        return _number(bound, text, json_type, "=", value, "BIGINT" if kind == "integer" else "DOUBLE")
+        return _number(
+            bound, text, json_type, "=", value, "BIGINT" if kind == "integer" else "DOUBLE"
+        )
     return "false"
 
 

@@ -78,39 +78,65 @@ class Points(Protocol):
 
     engine: str
 
-    def count(self, terms: Sequence[str], match: Match, filters: Mapping[str, Any], *, exact: bool = True) -> int:
+    def count(
+        self, terms: Sequence[str], match: Match, filters: Mapping[str, Any], *, exact: bool = True
+    ) -> int:
         """How many points hold any / all of the terms within the filters; no terms: all points within them."""
 
     def scroll(
-        self, terms: Sequence[str], match: Match, filters: Mapping[str, Any], limit: int,
-        *, fields: Sequence[str] = READ_FIELDS,
-    ) -> list[Point]:  # fmt: skip
+        self,
+        terms: Sequence[str],
+        match: Match,
+        filters: Mapping[str, Any],
+        limit: int,
+        *,
+        fields: Sequence[str] = READ_FIELDS,
+    ) -> list[Point]:
         """The first `limit` such points in point-id order, with these payload fields (() for ids only)."""
 
     def nearest(
-        self, vector: Sequence[float], filters: Mapping[str, Any], limit: int,
-        *, fields: Sequence[str] = READ_FIELDS, space: str = "",
-    ) -> list[tuple[Point, float]]:  # fmt: skip
+        self,
+        vector: Sequence[float],
+        filters: Mapping[str, Any],
+        limit: int,
+        *,
+        fields: Sequence[str] = READ_FIELDS,
+        space: str = "",
+    ) -> list[tuple[Point, float]]:
         """The `limit` nearest points by exact cosine to the vectors of one space, ordered by score descending, then
         point id ascending. The vector must be of the space's own model. Raises NotAvailable where the points have no
         such space."""
 
     def bm25(
-        self, terms: Sequence[str], filters: Mapping[str, Any], limit: int, *, fields: Sequence[str] = ()
+        self,
+        terms: Sequence[str],
+        filters: Mapping[str, Any],
+        limit: int,
+        *,
+        fields: Sequence[str] = (),
     ) -> list[tuple[Point, float]]:
         """The `limit` best points by the engine's own BM25 over its text index, score descending, then id. The engine
         counts a repeated term once."""
 
     def sparse(
-        self, terms: Sequence[str], filters: Mapping[str, Any], limit: int, *, fields: Sequence[str] = ()
+        self,
+        terms: Sequence[str],
+        filters: Mapping[str, Any],
+        limit: int,
+        *,
+        fields: Sequence[str] = (),
     ) -> list[tuple[Point, float]]:
         """The `limit` best points by the product of BM25's weights as sparse vectors with the engine's IDF (k1 = 1.2,
         b = 0.75, fixed when they were loaded), score descending, then id. Raises NotAvailable where none were."""
 
-    def retrieve(self, ids: Sequence[PointId], *, fields: Sequence[str] = READ_FIELDS) -> list[Point]:
+    def retrieve(
+        self, ids: Sequence[PointId], *, fields: Sequence[str] = READ_FIELDS
+    ) -> list[Point]:
         """The points with these ids that exist, in the order asked."""
 
-    def all_points(self, batch: int = 1000) -> Iterator[tuple[PointId, Mapping[str, Any], list[float] | None]]:
+    def all_points(
+        self, batch: int = 1000
+    ) -> Iterator[tuple[PointId, Mapping[str, Any], list[float] | None]]:
         """Every point in point-id order with whole payload and vector, read in batches."""
 
     def close(self) -> None: ...
@@ -120,12 +146,24 @@ def payload_of(chunk: Chunk, terms: Sequence[str]) -> dict[str, Any]:
     """The payload of a chunk's point; absent facets are left out."""
     f = chunk.facets
     flat = {
-        "content": chunk.text, "source": chunk.source, "title": chunk.title, TERMS_FIELD: " ".join(terms),
-        "entity_id": chunk.entity_id, "chunk_index": chunk.chunk_index, "source_type": chunk.source_type,
-        "project": f.project, "note_type": f.note_type, "tags": list(f.tags) or None, "status": f.status,
-        "created": f.created, "updated": f.updated, "path": f.path, "metadata": dict(f.metadata) or None,
-        MOMENT_FIELDS["created"]: moment_of(f.created), MOMENT_FIELDS["updated"]: moment_of(f.updated),
-    }  # fmt: skip
+        "content": chunk.text,
+        "source": chunk.source,
+        "title": chunk.title,
+        TERMS_FIELD: " ".join(terms),
+        "entity_id": chunk.entity_id,
+        "chunk_index": chunk.chunk_index,
+        "source_type": chunk.source_type,
+        "project": f.project,
+        "note_type": f.note_type,
+        "tags": list(f.tags) or None,
+        "status": f.status,
+        "created": f.created,
+        "updated": f.updated,
+        "path": f.path,
+        "metadata": dict(f.metadata) or None,
+        MOMENT_FIELDS["created"]: moment_of(f.created),
+        MOMENT_FIELDS["updated"]: moment_of(f.updated),
+    }
     return {k: v for k, v in flat.items() if v is not None}
 
 
@@ -157,7 +195,9 @@ def kind_of(name: str, value: Any) -> Kind:
             return "never"
         return "prefix" if name == "path" and value.endswith("*") else "text"
     if name in COLUMNS:
-        raise BadParameter(f"{name} is text, {value!r} is not", do="Write the value in quotation marks")
+        raise BadParameter(
+            f"{name} is text, {value!r} is not", do="Write the value in quotation marks"
+        )
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, int) and abs(value) > EXACT_IN_DOUBLE:
@@ -178,7 +218,9 @@ def range_of(name: str, bounds: Mapping[str, Any]) -> dict[str, float | int | da
     unknown = [op for op in bounds if op not in RANGE_OPERATORS]
     if unknown or not bounds:
         what = f"unknown operator {unknown[0]!r}" if unknown else "an empty range"
-        raise BadParameter(f"{what} in the filter of {name}", do=f"Use {', '.join(RANGE_OPERATORS)}")
+        raise BadParameter(
+            f"{what} in the filter of {name}", do=f"Use {', '.join(RANGE_OPERATORS)}"
+        )
     if name in KEYWORD_FIELDS:
         raise BadParameter(
             f"{name} is text and has no range", do="Ranges are for created, updated and metadata"
@@ -190,7 +232,11 @@ def range_of(name: str, bounds: Mapping[str, Any]) -> dict[str, float | int | da
 
 def _is_number(value: Any) -> bool:
     # Written so that NaN, an infinity and an integer that no double can hold are none.
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and abs(value) <= sys.float_info.max
+    )
 
 
 def _storable(text: str) -> bool:

@@ -55,17 +55,23 @@ class EdgePoints:
         """
         directory = Path(directory)
         if not directory.is_dir():
-            raise DamagedPoints("there are no points here", where=str(directory), do="Load the collection again")
+            raise DamagedPoints(
+                "there are no points here", where=str(directory), do="Load the collection again"
+            )
         try:
             return cls._open(directory)
         except (NotWritable, EngineFault) as error:
             if isinstance(error, EngineFault) and not says_full(error):
                 raise
         read_seal(directory, locked=False)
-        scratch = Scratch(sum(p.stat().st_blocks * 512 for p in directory.rglob("*") if p.is_file()))
+        scratch = Scratch(
+            sum(p.stat().st_blocks * 512 for p in directory.rglob("*") if p.is_file())
+        )
         try:
             copy = scratch.path / directory.name
-            shutil.copytree(directory, copy, copy_function=copy_sparse, ignore=shutil.ignore_patterns(PASSING))
+            shutil.copytree(
+                directory, copy, copy_function=copy_sparse, ignore=shutil.ignore_patterns(PASSING)
+            )
             opened = cls._open(copy)
         except BaseException:
             scratch.close()
@@ -87,16 +93,25 @@ class EdgePoints:
             raise DamagedPoints(what, where=str(directory), do="Load the collection again")
         return cls(shard, directory, seal)
 
-    def count(self, terms: Sequence[str], match: Match, filters: Mapping[str, Any], *, exact: bool = True) -> int:
+    def count(
+        self, terms: Sequence[str], match: Match, filters: Mapping[str, Any], *, exact: bool = True
+    ) -> int:
         import qdrant_edge as edge
 
         with self._calls() as shard:
-            return shard.count(edge.CountRequest(filter=_filter(terms, match, filters), exact=exact))
+            return shard.count(
+                edge.CountRequest(filter=_filter(terms, match, filters), exact=exact)
+            )
 
     def scroll(
-        self, terms: Sequence[str], match: Match, filters: Mapping[str, Any], limit: int,
-        *, fields: Sequence[str] = READ_FIELDS,
-    ) -> list[Point]:  # fmt: skip
+        self,
+        terms: Sequence[str],
+        match: Match,
+        filters: Mapping[str, Any],
+        limit: int,
+        *,
+        fields: Sequence[str] = READ_FIELDS,
+    ) -> list[Point]:
         import qdrant_edge as edge
 
         with self._calls() as shard:
@@ -106,17 +121,29 @@ class EdgePoints:
             return [_point(record) for record in shard.scroll(request)[0]]
 
     def nearest(
-        self, vector: Sequence[float], filters: Mapping[str, Any], limit: int,
-        *, fields: Sequence[str] = READ_FIELDS, space: str = "",
-    ) -> list[Scored]:  # fmt: skip
+        self,
+        vector: Sequence[float],
+        filters: Mapping[str, Any],
+        limit: int,
+        *,
+        fields: Sequence[str] = READ_FIELDS,
+        space: str = "",
+    ) -> list[Scored]:
         import qdrant_edge as edge
 
         dim = dim_of(self.dims, space, str(self.directory))
         query = edge.Query.Nearest(check_query_vector(vector, dim), space or None)
-        return self._best(query, _filter((), "any", filters), limit, fields, edge.SearchParams(exact=True))
+        return self._best(
+            query, _filter((), "any", filters), limit, fields, edge.SearchParams(exact=True)
+        )
 
     def bm25(
-        self, terms: Sequence[str], filters: Mapping[str, Any], limit: int, *, fields: Sequence[str] = ()
+        self,
+        terms: Sequence[str],
+        filters: Mapping[str, Any],
+        limit: int,
+        *,
+        fields: Sequence[str] = (),
     ) -> list[Scored]:
         """The engine's BM25 (k1 = 1.2, b = 0.75), document frequencies over the whole shard whatever the filters;
         points without a term count neither as documents nor in the mean length. It counts a repeated term once."""
@@ -128,7 +155,12 @@ class EdgePoints:
         return self._best(query, _filter((), "any", filters), limit, fields, None)
 
     def sparse(
-        self, terms: Sequence[str], filters: Mapping[str, Any], limit: int, *, fields: Sequence[str] = ()
+        self,
+        terms: Sequence[str],
+        filters: Mapping[str, Any],
+        limit: int,
+        *,
+        fields: Sequence[str] = (),
     ) -> list[Scored]:
         """As `bm25`, but over every point as a document, in the lengths and frequencies of the catalog."""
         import qdrant_edge as edge
@@ -139,12 +171,18 @@ class EdgePoints:
         query = edge.Query.Nearest(edge.SparseVector(indices, counts), SPARSE)
         return self._best(query, _filter((), "any", filters), limit, fields, None)
 
-    def retrieve(self, ids: Sequence[PointId], *, fields: Sequence[str] = READ_FIELDS) -> list[Point]:
+    def retrieve(
+        self, ids: Sequence[PointId], *, fields: Sequence[str] = READ_FIELDS
+    ) -> list[Point]:
         with self._calls() as shard:
-            found = {p.id: p for p in map(_point, shard.retrieve(list(ids), _payload(fields), False))}
+            found = {
+                p.id: p for p in map(_point, shard.retrieve(list(ids), _payload(fields), False))
+            }
         return [found[i] for i in ids if i in found]
 
-    def all_points(self, batch: int = 1000) -> Iterator[tuple[PointId, Mapping[str, Any], list[float] | None]]:
+    def all_points(
+        self, batch: int = 1000
+    ) -> Iterator[tuple[PointId, Mapping[str, Any], list[float] | None]]:
         """Vectors come back at unit length, as the engine stores them."""
         import qdrant_edge as edge
 
@@ -152,7 +190,9 @@ class EdgePoints:
         while True:
             with self._calls() as shard:
                 records, offset = shard.scroll(
-                    edge.ScrollRequest(limit=batch, offset=offset, with_payload=True, with_vector=True)
+                    edge.ScrollRequest(
+                        limit=batch, offset=offset, with_payload=True, with_vector=True
+                    )
                 )
             for record in records:
                 vector = record.vector[""] if isinstance(record.vector, Mapping) else record.vector
@@ -163,7 +203,10 @@ class EdgePoints:
     def close(self) -> None:
         shard, self._shard = self._shard, None
         if shard is not None and self._pid == os.getpid():
-            with suppress(EngineFault), engine_calls(str(self.directory)):  # it writes what it need not, on a full disk
+            with (
+                suppress(EngineFault),
+                engine_calls(str(self.directory)),
+            ):  # it writes what it need not, on a full disk
                 shard.close()
         if self._scratch is not None:
             self._scratch.close()
@@ -182,7 +225,11 @@ class EdgePoints:
         def read(wanted: int) -> list[Scored]:
             with self._calls() as shard:
                 request = edge.QueryRequest(
-                    limit=wanted, query=query, filter=within, params=params, with_payload=_payload(fields)
+                    limit=wanted,
+                    query=query,
+                    filter=within,
+                    params=params,
+                    with_payload=_payload(fields),
                 )
                 return [(_point(hit), hit.score) for hit in shard.query(request)]
 
@@ -191,10 +238,16 @@ class EdgePoints:
     @contextmanager
     def _calls(self) -> Iterator[Any]:
         if self._shard is None:
-            raise NotAvailable("these points are closed", where=str(self.directory), do="Open them again")
+            raise NotAvailable(
+                "these points are closed", where=str(self.directory), do="Open them again"
+            )
         if self._pid != os.getpid():
-            what = "the engine cannot be used across a fork: its threads stayed in the other process"
-            raise NotAvailable(what, where=str(self.directory), do="Open the points in this process")
+            what = (
+                "the engine cannot be used across a fork: its threads stayed in the other process"
+            )
+            raise NotAvailable(
+                what, where=str(self.directory), do="Open the points in this process"
+            )
         with engine_calls(str(self.directory)):
             yield self._shard
 
@@ -209,7 +262,9 @@ def engine_calls(where: str) -> Iterator[None]:
     except BaseException as error:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        raise EngineFault(f"the embedded engine failed: {str(error).splitlines()[0]}", where=where) from error
+        raise EngineFault(
+            f"the embedded engine failed: {str(error).splitlines()[0]}", where=where
+        ) from error
 
 
 def _filter(terms: Sequence[str], match: Match, filters: Mapping[str, Any]) -> Any:

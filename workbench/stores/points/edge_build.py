@@ -21,7 +21,14 @@ from workbench.stores.catalog.errors import StagingError
 from workbench.stores.filters.values import ALSO, KEYWORD_FIELDS, TERMS_FIELD
 from workbench.stores.locks import Locked, StorageError, exclusive
 from workbench.stores.points.edge import OPEN_WAIT_SECONDS, EngineFault, copy_sparse
-from workbench.stores.points.edge_worker import building, facet_indexes, finish, points_of, tell, terms_index
+from workbench.stores.points.edge_worker import (
+    building,
+    facet_indexes,
+    finish,
+    points_of,
+    tell,
+    terms_index,
+)
 from workbench.stores.points.staged import BATCH, MetadataKeys, check_staging, staged_points
 from workbench.stores.seal import PASSING, SEAL, DamagedPoints, read_seal
 from workbench.types import PointId
@@ -43,9 +50,15 @@ _KINDS = {k.__name__: k for k in (DamagedPoints, EngineFault, Locked, StagingErr
 
 
 def build_edge(
-    directory: Path | str, parts: Sequence[Path | str], vectors: Path | str, *, progress: Progress | None = None,
-    facets_indexed_from: int = FACETS_INDEXED_FROM, sparse: bool = False, also: Path | None = None,
-) -> int:  # fmt: skip
+    directory: Path | str,
+    parts: Sequence[Path | str],
+    vectors: Path | str,
+    *,
+    progress: Progress | None = None,
+    facets_indexed_from: int = FACETS_INDEXED_FROM,
+    sparse: bool = False,
+    also: Path | None = None,
+) -> int:
     """Build a shard of the parts' rows and the rows of `vectors` (.npy, float32, (n, dim)); returns n.
 
     Terms are always indexed, facets from so many points on: it changes how long a filter takes, never what it admits.
@@ -64,29 +77,52 @@ def build_edge(
 
 
 def change_edge(
-    directory: Path | str, standing: Path | str, removed: Sequence[PointId], parts: Sequence[Path | str],
-    vectors: Path | str, total: int, *, progress: Progress | None = None, also: Path | None = None,
+    directory: Path | str,
+    standing: Path | str,
+    removed: Sequence[PointId],
+    parts: Sequence[Path | str],
+    vectors: Path | str,
+    total: int,
+    *,
+    progress: Progress | None = None,
+    also: Path | None = None,
     facets_indexed_from: int = FACETS_INDEXED_FROM,
-) -> int:  # fmt: skip
+) -> int:
     """Make a shard of the points of `standing`, less those removed, and of the parts' rows; it must hold `total`.
 
     The standing shard is only read. As `build_edge` otherwise. Points with sparse vectors cannot be changed so: each
     weight depends on the mean length of all.
     """
     changed = {"standing": str(Path(standing).absolute()), "removed": list(removed), "total": total}
-    return _run({**_job(Path(directory), parts, vectors, also), **changed, "facets": total >= facets_indexed_from}, progress)
+    return _run(
+        {
+            **_job(Path(directory), parts, vectors, also),
+            **changed,
+            "facets": total >= facets_indexed_from,
+        },
+        progress,
+    )
 
 
-def _job(directory: Path, parts: Sequence[Path | str], vectors: Path | str, also: Path | None) -> dict[str, Any]:
+def _job(
+    directory: Path, parts: Sequence[Path | str], vectors: Path | str, also: Path | None
+) -> dict[str, Any]:
     """What every job says. Raises StagingError, VectorError, DamagedPoints."""
     found = [Path(p).absolute() for p in parts]
     files = {"vectors": Path(vectors).absolute(), "also": also and also.absolute()}
     total = [check_staging(found, file).shape[0] for file in files.values() if file][0]
     if directory.exists():
-        raise DamagedPoints("something stands here already", where=str(directory), do="Build elsewhere")
+        raise DamagedPoints(
+            "something stands here already", where=str(directory), do="Build elsewhere"
+        )
     directory.parent.mkdir(parents=True, exist_ok=True)
     named = {name: file and str(file) for name, file in files.items()}
-    return {"directory": str(directory.absolute()), "parts": [str(p) for p in found], "total": total, **named}
+    return {
+        "directory": str(directory.absolute()),
+        "parts": [str(p) for p in found],
+        "total": total,
+        **named,
+    }
 
 
 def _run(job: dict[str, Any], progress: Progress | None) -> int:
@@ -125,7 +161,10 @@ def _lines(worker: subprocess.Popen[bytes]) -> Iterator[bytes]:
         finally:
             timer.cancel()
         if silent.is_set():
-            raise EngineFault(f"the building process said nothing for {SILENCE_SECONDS:g} s and was ended", do="Load again")
+            raise EngineFault(
+                f"the building process said nothing for {SILENCE_SECONDS:g} s and was ended",
+                do="Load again",
+            )
         if not line:
             return
         yield line
@@ -135,8 +174,14 @@ def _ended(code: int, said: str, where: Path) -> WorkbenchError:
     """Why a building process ended: the engine maps its files, and a full disk is a signal to it."""
     free = shutil.disk_usage(where).free
     if code == -signal.SIGBUS or any(words in said for words in ("No space left", "os error 28")):
-        full = StorageError("the disk is full", where=str(where), do="Make room and load again; embeddings are kept")
-        return full if free < ROOM_BYTES else StorageError("the disk failed while points were built", where=str(where))
+        full = StorageError(
+            "the disk is full", where=str(where), do="Make room and load again; embeddings are kept"
+        )
+        return (
+            full
+            if free < ROOM_BYTES
+            else StorageError("the disk failed while points were built", where=str(where))
+        )
     return EngineFault(f"the building process ended with {code}: {said}", where=str(where))
 
 
@@ -147,9 +192,13 @@ def _worker(directory: Path, log: IO[bytes]) -> Iterator[subprocess.Popen[bytes]
     path = os.pathsep.join(p for p in (package, os.environ.get("PYTHONPATH")) if p)
     # A session of its own: Ctrl-C at the terminal reaches this process alone, which then ends the worker.
     worker = subprocess.Popen(
-        [sys.executable, "-P", "-m", _WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
-        env={**os.environ, "PYTHONPATH": path}, start_new_session=True,
-    )  # fmt: skip
+        [sys.executable, "-P", "-m", _WORKER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=log,
+        env={**os.environ, "PYTHONPATH": path},
+        start_new_session=True,
+    )
     try:
         yield worker
     finally:
@@ -170,10 +219,16 @@ def _last_line(log: IO[bytes]) -> str:
 
 # ---- A shard made of another one: copied, less some of its points, and with others; run in  ----
 
+
 def change_shard(
-    directory: Path, standing: Path, removed: Sequence[PointId], parts: list[Path], rows: dict[str, Any], total: int,
+    directory: Path,
+    standing: Path,
+    removed: Sequence[PointId],
+    parts: list[Path],
+    rows: dict[str, Any],
+    total: int,
     facets: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Fill the directory with the standing shard's points less those removed, and with the parts' points.
 
     The terms are indexed anew: the engine leaves what was deleted in its term statistics until it merges segments, and
@@ -185,7 +240,9 @@ def change_shard(
     with exclusive(standing, "copying", wait=OPEN_WAIT_SECONDS):
         read_seal(standing, whole=True)  # damage is not copied, and sealed anew
         unsealed = shutil.ignore_patterns(SEAL, PASSING)
-        shutil.copytree(standing, directory, copy_function=copy_sparse, ignore=unsealed, dirs_exist_ok=True)
+        shutil.copytree(
+            standing, directory, copy_function=copy_sparse, ignore=unsealed, dirs_exist_ok=True
+        )
     shard = edge.EdgeShard.load(str(directory))
     shard.update(edge.UpdateOperation.delete_field_index(TERMS_FIELD))
     left = iter(removed)
@@ -209,7 +266,9 @@ def _metadata_keys(shard: Any) -> MetadataKeys:
 
     keys, offset = MetadataKeys(), None
     while True:
-        records, offset = shard.scroll(edge.ScrollRequest(limit=BATCH, offset=offset, with_payload=True))
+        records, offset = shard.scroll(
+            edge.ScrollRequest(limit=BATCH, offset=offset, with_payload=True)
+        )
         keys.see([record.payload for record in records])
         if offset is None:
             return keys

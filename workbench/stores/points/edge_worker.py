@@ -15,7 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import WorkbenchError
-from workbench.stores.filters.values import ALSO, DATETIME_FIELDS, KEYWORD_FIELDS, MOMENT_FIELDS, TERMS_FIELD
+from workbench.stores.filters.values import (
+    ALSO,
+    DATETIME_FIELDS,
+    KEYWORD_FIELDS,
+    MOMENT_FIELDS,
+    TERMS_FIELD,
+)
 from workbench.stores.locks import exclusive
 from workbench.stores.points.edge import engine_calls
 from workbench.stores.points.sparse import SPARSE, TERMS_FILE, Weights
@@ -39,7 +45,11 @@ def work(job: dict[str, Any]) -> None:
     vectors; `standing`: of the points of another shard, less those `removed`.
     """
     directory, parts = Path(job["directory"]), [Path(p) for p in job["parts"]]
-    rows = {space: read_vectors(Path(job[of])) for space, of in (("", "vectors"), (ALSO, "also")) if job[of]}
+    rows = {
+        space: read_vectors(Path(job[of]))
+        for space, of in (("", "vectors"), (ALSO, "also"))
+        if job[of]
+    }
     with exclusive(directory, "building", wait=LOCK_WAIT_SECONDS), engine_calls(str(directory)):
         fresh = building(directory)
         shutil.rmtree(fresh, ignore_errors=True)
@@ -47,17 +57,29 @@ def work(job: dict[str, Any]) -> None:
         if "standing" in job:
             from workbench.stores.points.edge_build import change_shard
 
-            change_shard(fresh, Path(job["standing"]), job["removed"], parts, rows, job["total"], job["facets"])
+            change_shard(
+                fresh,
+                Path(job["standing"]),
+                job["removed"],
+                parts,
+                rows,
+                job["total"],
+                job["facets"],
+            )
         else:
             _build(fresh, parts, rows, job["total"], job["facets"], job["sparse"])
         os.replace(fresh, directory)
 
 
-def _build(directory: Path, parts: list[Path], rows: dict[str, Any], total: int, facets: bool, sparse: bool) -> None:
+def _build(
+    directory: Path, parts: list[Path], rows: dict[str, Any], total: int, facets: bool, sparse: bool
+) -> None:
     import qdrant_edge as edge
 
     weights = Weights.of(parts) if sparse else None
-    shard = edge.EdgeShard.create(str(directory), _config({n: r.shape[1] for n, r in rows.items()}, sparse))
+    shard = edge.EdgeShard.create(
+        str(directory), _config({n: r.shape[1] for n, r in rows.items()}, sparse)
+    )
     keys = MetadataKeys()
     for batch in staged_points(parts, rows[""]):
         shard.update(edge.UpdateOperation.upsert_points(points_of(batch, weights, rows.get(ALSO))))
@@ -85,7 +107,9 @@ def finish(directory: Path, shard: Any, total: int, rows: dict[str, Any]) -> Non
     held = shard.info().points_count
     shard.close()
     if held != total:
-        raise WorkbenchError(f"the shard holds {held} points instead of {total}", do="An id stands twice")
+        raise WorkbenchError(
+            f"the shard holds {held} points instead of {total}", do="An id stands twice"
+        )
     dims = {name: r.shape[1] for name, r in rows.items()}
     facts = {"points": total, "dims": dims, "engine": f"qdrant-edge-py {version('qdrant-edge-py')}"}
     write_seal(directory, (p for p in directory.rglob("*") if p.is_file()), facts)
@@ -96,8 +120,13 @@ def _config(dims: dict[str, int], sparse: bool) -> Any:
     import qdrant_edge as edge
 
     return edge.EdgeConfig(
-        vectors={n: edge.EdgeVectorParams(size=dim, distance=edge.Distance.Cosine) for n, dim in dims.items()},
-        sparse_vectors={SPARSE: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)} if sparse else None,
+        vectors={
+            n: edge.EdgeVectorParams(size=dim, distance=edge.Distance.Cosine)
+            for n, dim in dims.items()
+        },
+        sparse_vectors={SPARSE: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)}
+        if sparse
+        else None,
         hnsw_config=edge.HnswIndexConfig(m=0, ef_construct=100, full_scan_threshold=10_000),
         optimizers=edge.EdgeOptimizersConfig(default_segment_number=1, max_segment_size=20_000_000),
         wal_enabled=False,
@@ -110,7 +139,9 @@ def points_of(batch: Batch, weights: Weights | None, also: Any) -> list[Any]:
 
     columns: dict[str, list[Any]] = {"": batch.vectors.tolist()}
     if weights is not None:
-        columns[SPARSE] = [edge.SparseVector(*weights.vector(p[TERMS_FIELD])) for p in batch.payloads]
+        columns[SPARSE] = [
+            edge.SparseVector(*weights.vector(p[TERMS_FIELD])) for p in batch.payloads
+        ]
     if also is not None:
         columns[ALSO] = also[batch.start : batch.start + len(batch.ids)].tolist()
     vectors = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
@@ -156,7 +187,12 @@ def main() -> int:
     try:
         work(job)
     except WorkbenchError as error:
-        fault = {"kind": type(error).__name__, "what": error.what, "where": error.where, "do": error.do}
+        fault = {
+            "kind": type(error).__name__,
+            "what": error.what,
+            "where": error.where,
+            "do": error.do,
+        }
         print(json.dumps({"error": fault}), flush=True)
         return 1
     tell("complete", job["total"], job["total"])

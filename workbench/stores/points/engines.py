@@ -37,9 +37,14 @@ class Engine(Protocol):
     def settings(self) -> dict[str, Any]: ...
 
     def build(
-        self, name: str, whole: Path, parts: Sequence[Path], vectors: Path, tick: Callable[[int], None],
+        self,
+        name: str,
+        whole: Path,
+        parts: Sequence[Path],
+        vectors: Path,
+        tick: Callable[[int], None],
         also: Path | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Put the points where `whole` says, all or nothing; what an interrupted load completed is kept. `also` are a
         second model's vectors."""
 
@@ -60,14 +65,21 @@ class Embedded:
         return {"engine": EDGE, **(SETTINGS if self.sparse else {})}
 
     def build(
-        self, name: str, whole: Path, parts: Sequence[Path], vectors: Path, tick: Callable[[int], None],
+        self,
+        name: str,
+        whole: Path,
+        parts: Sequence[Path],
+        vectors: Path,
+        tick: Callable[[int], None],
         also: Path | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         from workbench.stores.points.edge_build import build_edge
 
         if (whole / POINTS).exists():
             return
-        build_edge(whole / POINTS, parts, vectors, progress=stored(tick), sparse=self.sparse, also=also)
+        build_edge(
+            whole / POINTS, parts, vectors, progress=stored(tick), sparse=self.sparse, also=also
+        )
 
     def described(self, whole: Path) -> dict[str, dict[str, Any]]:
         return {EDGE: {"version": version(EDGE), **(SETTINGS if self.sparse else {})}}
@@ -89,14 +101,23 @@ class Server:
     @property
     def settings(self) -> dict[str, Any]:
         return {
-            "engine": QDRANT, "url": self.url, "credentials": credentials(self.url), "shard_number": self.shard_number,
-            "replication_factor": self.replication_factor, **(SETTINGS if self.sparse else {}),
-        }  # fmt: skip
+            "engine": QDRANT,
+            "url": self.url,
+            "credentials": credentials(self.url),
+            "shard_number": self.shard_number,
+            "replication_factor": self.replication_factor,
+            **(SETTINGS if self.sparse else {}),
+        }
 
     def build(
-        self, name: str, whole: Path, parts: Sequence[Path], vectors: Path, tick: Callable[[int], None],
+        self,
+        name: str,
+        whole: Path,
+        parts: Sequence[Path],
+        vectors: Path,
+        tick: Callable[[int], None],
         also: Path | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         from workbench.stores.points.server_build import build_client
 
         found = _server(whole)
@@ -107,29 +128,49 @@ class Server:
         record = {"url": self.url, "collection": f"{name}-{token_hex(4)}", "complete": False}
         write_whole(whole / SERVER, json.dumps(record))
         build_client(
-            self.url, record["collection"], parts, vectors, shard_number=self.shard_number,
-            replication_factor=self.replication_factor, write_consistency_factor=self.replication_factor,
-            progress=stored(tick), sparse_terms=whole / TERMS_FILE if self.sparse else None, also=also,
-        )  # fmt: skip
+            self.url,
+            record["collection"],
+            parts,
+            vectors,
+            shard_number=self.shard_number,
+            replication_factor=self.replication_factor,
+            write_consistency_factor=self.replication_factor,
+            progress=stored(tick),
+            sparse_terms=whole / TERMS_FILE if self.sparse else None,
+            also=also,
+        )
         write_whole(whole / SERVER, json.dumps({**record, "complete": True}))
 
     def described(self, whole: Path) -> dict[str, dict[str, Any]]:
-        return {QDRANT: {"version": f"client {version('qdrant-client')}", **self.settings, **_server(whole)}}
+        return {
+            QDRANT: {
+                "version": f"client {version('qdrant-client')}",
+                **self.settings,
+                **_server(whole),
+            }
+        }
 
     def size(self, whole: Path) -> int:
         return 0
 
 
-def engine_for(url: str, shard_number: int = 1, replication_factor: int = 1, *, sparse: bool = False) -> Engine:
+def engine_for(
+    url: str, shard_number: int = 1, replication_factor: int = 1, *, sparse: bool = False
+) -> Engine:
     """The server at a URL, the embedded engine for ""; `sparse`: points carry BM25's weights too. Raises BadParameter for numbers below 1, or shards or
     replicas of the embedded engine, which has neither."""
     if min(shard_number, replication_factor) < 1:
-        raise BadParameter(f"{shard_number} shards and {replication_factor} replicas must be at least 1")
+        raise BadParameter(
+            f"{shard_number} shards and {replication_factor} replicas must be at least 1"
+        )
     if url:
         check_address(url)
         return Server(url, shard_number, replication_factor, sparse)
     if (shard_number, replication_factor) != (1, 1):
-        raise BadParameter("the embedded engine has one shard and no replicas", do="Name a server with --qdrant URL")
+        raise BadParameter(
+            "the embedded engine has one shard and no replicas",
+            do="Name a server with --qdrant URL",
+        )
     return Embedded(sparse)
 
 
@@ -138,7 +179,9 @@ def engine_of(manifest: Manifest) -> Engine:
     server = manifest.engines.get(QDRANT)
     if server is None:
         return Embedded("sparse" in manifest.engines[EDGE])
-    return Server(server["url"], server["shard_number"], server["replication_factor"], "sparse" in server)
+    return Server(
+        server["url"], server["shard_number"], server["replication_factor"], "sparse" in server
+    )
 
 
 def open_catalog(generation: Path, manifest: Manifest) -> Catalog:
@@ -150,9 +193,10 @@ def open_catalog(generation: Path, manifest: Manifest) -> Catalog:
         return catalog
     catalog.close()
     raise BrokenCollection(
-        f"the catalog holds {catalog.n} chunks instead of {manifest.counts['chunks']}", where=str(generation),
+        f"the catalog holds {catalog.n} chunks instead of {manifest.counts['chunks']}",
+        where=str(generation),
         do="Load it again",
-    )  # fmt: skip
+    )
 
 
 def open_points(generation: Path, manifest: Manifest) -> Points:

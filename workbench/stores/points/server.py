@@ -47,23 +47,35 @@ def server_calls(url: str, collection: str) -> Iterator[None]:
         yield
     except NoAnswer as error:
         raise ServerSilent(error.what, where=url, do="Look at the server, or try again") from error
-    except (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValidationError) as error:
+    except (
+        AssertionError,
+        AttributeError,
+        IndexError,
+        KeyError,
+        TypeError,
+        ValidationError,
+    ) as error:
         # What the client stumbles over where an answer is null, a list, or lacks what the interface promises.
         do = "Check that the URL is a Qdrant server's"
         raise ServerRefused("the server's answer is not one of Qdrant", where=url, do=do) from error
     except ResponseHandlingException as error:
         raise ServerSilent(
-            f"Qdrant does not answer: {_first_line(error.source)}", where=url,
+            f"Qdrant does not answer: {_first_line(error.source)}",
+            where=url,
             do="Check the URL, start the server, or load with the embedded engine (without --qdrant)",
-        ) from error  # fmt: skip
+        ) from error
     except ResourceExhaustedResponse as error:
-        raise ServerRefused("Qdrant is over its limit of requests", where=url, do="Try again later") from error
+        raise ServerRefused(
+            "Qdrant is over its limit of requests", where=url, do="Try again later"
+        ) from error
     except UnexpectedResponse as error:
         said = _words(error)
         if error.status_code == _NOT_FOUND:
             raise NoSuchCollection(f"no collection {collection!r}: {said}", where=url) from error
         if error.status_code in _UNAUTHORISED:
-            raise ServerRefused("Qdrant refuses this key", where=url, do="Give the server's API key") from error
+            raise ServerRefused(
+                "Qdrant refuses this key", where=url, do="Give the server's API key"
+            ) from error
         kind: Any = NotAvailable if error.status_code == _REFUSED else ServerRefused
         raise kind(f"Qdrant refuses ({error.status_code}): {said}", where=url) from error
     except (ValueError, NotImplementedError) as error:
@@ -107,13 +119,21 @@ class ClientPoints:
     """
 
     def __init__(
-        self, url: str, collection: str, *, names: PayloadNames = OWN, api_key: str | None = None,
-        timeout: int = TIMEOUT_SECONDS, sparse_terms: Path | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        url: str,
+        collection: str,
+        *,
+        names: PayloadNames = OWN,
+        api_key: str | None = None,
+        timeout: int = TIMEOUT_SECONDS,
+        sparse_terms: Path | None = None,
+    ) -> None:
         from qdrant_client import models
 
         exact = models.SearchParams(exact=True)
-        self._attach(connect(url, api_key, timeout), shown_url(url), collection, names, exact, sparse_terms)
+        self._attach(
+            connect(url, api_key, timeout), shown_url(url), collection, names, exact, sparse_terms
+        )
 
     @classmethod
     def in_memory(cls, client: Any, collection: str, *, names: PayloadNames = OWN) -> ClientPoints:
@@ -123,9 +143,14 @@ class ClientPoints:
         return points
 
     def _attach(
-        self, client: Any, where: str, collection: str, names: PayloadNames, exact: Any,
+        self,
+        client: Any,
+        where: str,
+        collection: str,
+        names: PayloadNames,
+        exact: Any,
         sparse_terms: Path | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._client, self.where, self.collection, self.names = client, where, collection, names
         self._exact, self._terms = exact, TermTable(sparse_terms, where)
         try:
@@ -145,37 +170,61 @@ class ClientPoints:
             self.close()
             raise
 
-    def count(self, terms: Sequence[str], match: Match, filters: Mapping[str, Any], *, exact: bool = True) -> int:
+    def count(
+        self, terms: Sequence[str], match: Match, filters: Mapping[str, Any], *, exact: bool = True
+    ) -> int:
         with self._calls() as client:
-            return client.count(self.collection, self._filter(terms, match, filters), exact=exact).count
+            return client.count(
+                self.collection, self._filter(terms, match, filters), exact=exact
+            ).count
 
     def scroll(
-        self, terms: Sequence[str], match: Match, filters: Mapping[str, Any], limit: int,
-        *, fields: Sequence[str] = READ_FIELDS,
-    ) -> list[Point]:  # fmt: skip
+        self,
+        terms: Sequence[str],
+        match: Match,
+        filters: Mapping[str, Any],
+        limit: int,
+        *,
+        fields: Sequence[str] = READ_FIELDS,
+    ) -> list[Point]:
         within = self._filter(terms, match, filters)
         points: list[Point] = []
         offset = None
         while len(points) < limit:
             with self._calls() as client:
                 page, offset = client.scroll(
-                    self.collection, within, limit=min(limit - len(points), PAGE), offset=offset,
+                    self.collection,
+                    within,
+                    limit=min(limit - len(points), PAGE),
+                    offset=offset,
                     with_payload=self._asked(fields),
-                )  # fmt: skip
+                )
                 points += [self._point(record, fields) for record in page]
             if offset is None:
                 break
         return points
 
     def nearest(
-        self, vector: Sequence[float], filters: Mapping[str, Any], limit: int,
-        *, fields: Sequence[str] = READ_FIELDS, space: str = "",
-    ) -> list[Scored]:  # fmt: skip
+        self,
+        vector: Sequence[float],
+        filters: Mapping[str, Any],
+        limit: int,
+        *,
+        fields: Sequence[str] = READ_FIELDS,
+        space: str = "",
+    ) -> list[Scored]:
         query = check_query_vector(vector, dim_of(self.dims, space, self.where))
-        return self._best(query, space or self.names.vector or None, filters, limit, fields, self._exact)
+        return self._best(
+            query, space or self.names.vector or None, filters, limit, fields, self._exact
+        )
 
     def bm25(
-        self, terms: Sequence[str], filters: Mapping[str, Any], limit: int, *, fields: Sequence[str] = ()
+        self,
+        terms: Sequence[str],
+        filters: Mapping[str, Any],
+        limit: int,
+        *,
+        fields: Sequence[str] = (),
     ) -> list[Scored]:
         """The server's BM25 (k1 = 1.2, b = 0.75) by each shard's own document frequencies. Raises NotAvailable where
         the server or the field's text index has no scoring."""
@@ -187,7 +236,12 @@ class ClientPoints:
         return self._best(query, self.names.terms, filters, limit, fields, None)
 
     def sparse(
-        self, terms: Sequence[str], filters: Mapping[str, Any], limit: int, *, fields: Sequence[str] = ()
+        self,
+        terms: Sequence[str],
+        filters: Mapping[str, Any],
+        limit: int,
+        *,
+        fields: Sequence[str] = (),
     ) -> list[Scored]:
         """As `bm25`, each shard's IDF over every point as a document, in the catalog's lengths and frequencies."""
         from qdrant_client import models
@@ -198,23 +252,32 @@ class ClientPoints:
         query = models.SparseVector(indices=indices, values=counts)
         return self._best(query, SPARSE, filters, limit, fields, None)
 
-    def retrieve(self, ids: Sequence[PointId], *, fields: Sequence[str] = READ_FIELDS) -> list[Point]:
+    def retrieve(
+        self, ids: Sequence[PointId], *, fields: Sequence[str] = READ_FIELDS
+    ) -> list[Point]:
         found: dict[PointId, Point] = {}
         for start in range(0, len(ids), PAGE):
             with self._calls() as client:
-                records = client.retrieve(self.collection, list(ids[start : start + PAGE]), self._asked(fields))
+                records = client.retrieve(
+                    self.collection, list(ids[start : start + PAGE]), self._asked(fields)
+                )
                 found |= {record.id: self._point(record, fields) for record in records}
         return [found[i] for i in ids if i in found]
 
-    def all_points(self, batch: int = 1000) -> Iterator[tuple[PointId, Mapping[str, Any], list[float] | None]]:
+    def all_points(
+        self, batch: int = 1000
+    ) -> Iterator[tuple[PointId, Mapping[str, Any], list[float] | None]]:
         """Payloads come under the server's own names; vectors at unit length, as the engine stores them."""
         offset = None
         while True:
             with self._calls() as client:
                 page, offset = client.scroll(
-                    self.collection, limit=batch, offset=offset, with_payload=True,
+                    self.collection,
+                    limit=batch,
+                    offset=offset,
+                    with_payload=True,
                     with_vectors=[self.names.vector] if self.names.vector else True,
-                )  # fmt: skip
+                )
             for record in page:
                 vector = record.vector
                 if isinstance(vector, Mapping):
@@ -235,16 +298,27 @@ class ClientPoints:
         self.close()
 
     def _best(
-        self, query: Any, using: str | None, filters: Mapping[str, Any], limit: int, fields: Sequence[str], params: Any
+        self,
+        query: Any,
+        using: str | None,
+        filters: Mapping[str, Any],
+        limit: int,
+        fields: Sequence[str],
+        params: Any,
     ) -> list[Scored]:
         within = self._filter((), "any", filters)
 
         def read(wanted: int) -> list[Scored]:
             with self._calls() as client:
                 found = client.query_points(
-                    self.collection, query=query, using=using, query_filter=within, search_params=params,
-                    limit=wanted, with_payload=self._asked(fields),
-                )  # fmt: skip
+                    self.collection,
+                    query=query,
+                    using=using,
+                    query_filter=within,
+                    search_params=params,
+                    limit=wanted,
+                    with_payload=self._asked(fields),
+                )
                 return [(self._point(hit, fields), hit.score) for hit in found.points]
 
         return best(read, limit)
@@ -257,7 +331,9 @@ class ClientPoints:
 
     def _point(self, record: Any, fields: Sequence[str]) -> Point:
         payload = record.payload or {}
-        return Point(record.id, payload if self.names is OWN else self.names.renamed(payload, fields))
+        return Point(
+            record.id, payload if self.names is OWN else self.names.renamed(payload, fields)
+        )
 
     @contextmanager
     def _calls(self) -> Iterator[Any]:
@@ -273,9 +349,19 @@ def _dim(vectors: Any, name: str, where: str) -> int:
 
     found = vectors.get(name) if isinstance(vectors, Mapping) else vectors if not name else None
     if found is None:
-        known = ", ".join(repr(n) for n in vectors) if isinstance(vectors, Mapping) else "an unnamed one"
-        raise NotAvailable(f"the collection has no vector {name!r}", where=where, do=f"It has: {known}")
+        known = (
+            ", ".join(repr(n) for n in vectors)
+            if isinstance(vectors, Mapping)
+            else "an unnamed one"
+        )
+        raise NotAvailable(
+            f"the collection has no vector {name!r}", where=where, do=f"It has: {known}"
+        )
     if found.distance != models.Distance.COSINE or found.multivector_config is not None:
-        kind = "several vectors a point" if found.multivector_config else f"the distance {found.distance.value}"
+        kind = (
+            "several vectors a point"
+            if found.multivector_config
+            else f"the distance {found.distance.value}"
+        )
         raise NotAvailable(f"the collection has {kind}, not one vector with Cosine", where=where)
     return found.size

@@ -10,7 +10,13 @@ from typing import Any
 
 from workbench.errors import NotAvailable
 from workbench.remote import connect, shown_url
-from workbench.stores.filters.values import ALSO, DATETIME_FIELDS, KEYWORD_FIELDS, MOMENT_FIELDS, TERMS_FIELD
+from workbench.stores.filters.values import (
+    ALSO,
+    DATETIME_FIELDS,
+    KEYWORD_FIELDS,
+    MOMENT_FIELDS,
+    TERMS_FIELD,
+)
 from workbench.stores.points.edge_build import Progress
 from workbench.stores.points.server import (
     STATE_KEY,
@@ -29,10 +35,19 @@ IN_MEMORY_LIMIT = 10_000
 
 
 def build_client(
-    url: str, collection: str, parts: Sequence[Path | str], vectors: Path | str, *, shard_number: int | None = None,
-    replication_factor: int | None = None, write_consistency_factor: int | None = None, api_key: str | None = None,
-    progress: Progress | None = None, sparse_terms: Path | None = None, also: Path | None = None,
-) -> int:  # fmt: skip
+    url: str,
+    collection: str,
+    parts: Sequence[Path | str],
+    vectors: Path | str,
+    *,
+    shard_number: int | None = None,
+    replication_factor: int | None = None,
+    write_consistency_factor: int | None = None,
+    api_key: str | None = None,
+    progress: Progress | None = None,
+    sparse_terms: Path | None = None,
+    also: Path | None = None,
+) -> int:
     """Make the collection on the server and store the parts' rows with the rows of `vectors`; returns how many.
 
     Shards, replicas and write consistency are the collection's; None is the server's own default. The collection
@@ -57,11 +72,14 @@ def build_client(
         with server_calls(where, collection):
             _make_room(client, where, collection)
             layout = {
-                "shard_number": shard_number, "replication_factor": replication_factor,
+                "shard_number": shard_number,
+                "replication_factor": replication_factor,
                 "write_consistency_factor": write_consistency_factor,
-            }  # fmt: skip
+            }
             try:
-                _store(client, collection, parts, rows, layout, progress, weights=weights, also=second)
+                _store(
+                    client, collection, parts, rows, layout, progress, weights=weights, also=second
+                )
             except BaseException:
                 with suppress(Exception):  # what went wrong first is what is told
                     client.delete_collection(collection)
@@ -81,7 +99,9 @@ def drop_client(url: str, collection: str, *, api_key: str | None = None) -> Non
         client.close()
 
 
-def in_memory(parts: Sequence[Path | str], vectors: Path | str, collection: str = "in-memory") -> ClientPoints:
+def in_memory(
+    parts: Sequence[Path | str], vectors: Path | str, collection: str = "in-memory"
+) -> ClientPoints:
     """The parts in qdrant-client's in-memory mode, for comparison only.
 
     What a term is there cannot be set: runs of letters and numbers in lower case, so that a word with a mark that
@@ -92,7 +112,9 @@ def in_memory(parts: Sequence[Path | str], vectors: Path | str, collection: str 
     parts, vectors = [Path(p) for p in parts], Path(vectors)
     rows = check_staging(parts, vectors)
     if rows.shape[0] > IN_MEMORY_LIMIT:
-        what = f"the in-memory mode holds at most {IN_MEMORY_LIMIT} points here, not {rows.shape[0]}"
+        what = (
+            f"the in-memory mode holds at most {IN_MEMORY_LIMIT} points here, not {rows.shape[0]}"
+        )
         raise NotAvailable(what, do="Use the embedded engine")
     client = QdrantClient(":memory:")
     _store(client, collection, parts, rows, {}, None, local=True)
@@ -105,27 +127,43 @@ def _make_room(client: Any, where: str, collection: str) -> None:
         return
     state = (client.get_collection(collection).config.metadata or {}).get(STATE_KEY)
     if not isinstance(state, dict) or state.get("complete") is not False:
-        raise ServerRefused(f"a collection {collection!r} is there already", where=where, do="Choose another name")
+        raise ServerRefused(
+            f"a collection {collection!r} is there already", where=where, do="Choose another name"
+        )
     client.delete_collection(collection)
 
 
 def _store(
-    client: Any, collection: str, parts: Sequence[Path], rows: Any, layout: dict[str, int | None],
-    progress: Progress | None, *, local: bool = False, weights: Weights | None = None, also: Any = None,
-) -> None:  # fmt: skip
+    client: Any,
+    collection: str,
+    parts: Sequence[Path],
+    rows: Any,
+    layout: dict[str, int | None],
+    progress: Progress | None,
+    *,
+    local: bool = False,
+    weights: Weights | None = None,
+    also: Any = None,
+) -> None:
     from qdrant_client import models
 
     tell = progress or (lambda stage, done, total: None)
     total = rows.shape[0]
     dense = {"": rows, **({ALSO: also} if also is not None else {})}
-    spaces = {n: models.VectorParams(size=r.shape[1], distance=models.Distance.COSINE) for n, r in dense.items()}
+    spaces = {
+        n: models.VectorParams(size=r.shape[1], distance=models.Distance.COSINE)
+        for n, r in dense.items()
+    }
     client.create_collection(
-        collection, spaces if len(spaces) > 1 else spaces[""],
-        sparse_vectors_config=weights and {SPARSE: models.SparseVectorParams(modifier=models.Modifier.IDF)},
+        collection,
+        spaces if len(spaces) > 1 else spaces[""],
+        sparse_vectors_config=weights
+        and {SPARSE: models.SparseVectorParams(modifier=models.Modifier.IDF)},
         # Exact search: no graph is built.
         hnsw_config=models.HnswConfigDiff(m=0),
-        metadata=_state(complete=False), **layout,
-    )  # fmt: skip
+        metadata=_state(complete=False),
+        **layout,
+    )
     keys = MetadataKeys()
     for batch in upsert(client, collection, parts, dense, weights):
         keys.see(batch.payloads)
@@ -136,13 +174,19 @@ def _store(
         client.create_payload_index(collection, name, params, wait=True)
     held = client.count(collection, exact=True).count
     if held != total:
-        raise ServerRefused(f"the server holds {held} points instead of {total}", do="Look at the server's log")
+        raise ServerRefused(
+            f"the server holds {held} points instead of {total}", do="Look at the server's log"
+        )
     client.update_collection(collection, metadata=_state(complete=True))
     tell("complete", total, total)
 
 
 def upsert(
-    client: Any, collection: str, parts: Sequence[Path], dense: Mapping[str, Any], weights: Weights | None = None
+    client: Any,
+    collection: str,
+    parts: Sequence[Path],
+    dense: Mapping[str, Any],
+    weights: Weights | None = None,
 ) -> Iterator[Batch]:
     """Store the parts' points with each space's rows of vectors; yields each batch when the server has it."""
     from qdrant_client import models
@@ -153,7 +197,11 @@ def upsert(
         if weights is not None:
             sparse = (weights.vector(p[TERMS_FIELD]) for p in batch.payloads)
             vectors[SPARSE] = [models.SparseVector(indices=i, values=v) for i, v in sparse]
-        columns = models.Batch(ids=batch.ids, vectors=vectors if len(vectors) > 1 else vectors[""], payloads=batch.payloads)
+        columns = models.Batch(
+            ids=batch.ids,
+            vectors=vectors if len(vectors) > 1 else vectors[""],
+            payloads=batch.payloads,
+        )
         client.upsert(collection, columns, wait=True)
         yield batch
 
@@ -169,7 +217,11 @@ def _terms_index(local: bool) -> Any:
     if local:
         return models.TextIndexParams(type=kind, scoring=True)
     return models.TextIndexParams(
-        type=kind, tokenizer=models.TokenizerType.WHITESPACE, lowercase=False, scoring=True, enable_hnsw=False
+        type=kind,
+        tokenizer=models.TokenizerType.WHITESPACE,
+        lowercase=False,
+        scoring=True,
+        enable_hnsw=False,
     )
 
 

@@ -48,7 +48,9 @@ class Weights:
             held = _split(terms)
             known.update(held)
             chunks, words = chunks + 1, words + len(held)
-        return cls({term: i for i, term in enumerate(sorted(known), 1)}, words / chunks if chunks else 0.0)
+        return cls(
+            {term: i for i, term in enumerate(sorted(known), 1)}, words / chunks if chunks else 0.0
+        )
 
     def vector(self, terms: str) -> tuple[list[int], list[float]]:
         """Indices, ascending, and tf·(k1+1)/(tf+k1·(1−b+b·dl/avgdl)) of terms joined by one blank."""
@@ -78,7 +80,9 @@ class TermTable:
         """
         if self._path is None:
             how = "Load the collection with them: workbench load … --sparse, or load(..., sparse=True)"
-            raise NotAvailable(f"these points carry no sparse vectors {SPARSE!r}", where=self._where, do=how)
+            raise NotAvailable(
+                f"these points carry no sparse vectors {SPARSE!r}", where=self._where, do=how
+            )
         if self._index is None:
             self._index = _read(self._path)
         counted = sorted(Counter(self._index[t] for t in terms if t in self._index).items())

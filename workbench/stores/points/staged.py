@@ -64,7 +64,9 @@ def check_staging(parts: Sequence[Path], vectors: Path) -> np.ndarray:
         with _reading(part):
             staged += parquet.read_metadata(part).num_rows
     if staged != rows.shape[0]:
-        raise StagingError(f"{staged} rows are staged and {rows.shape[0]} vectors", where=str(vectors))
+        raise StagingError(
+            f"{staged} rows are staged and {rows.shape[0]} vectors", where=str(vectors)
+        )
     return rows
 
 
@@ -76,8 +78,12 @@ def staged_points(parts: Sequence[Path], vectors: np.ndarray, size: int = BATCH)
             chunks = [_chunk(row) for row in rows]
             wrong = next((i for i, row in enumerate(rows) if row["cid"] != start + i), None)
             if wrong is not None:
-                raise StagingError(f"row {start + wrong} has cid {rows[wrong]['cid']}", where=str(part))
-            payloads = [payload_of(c, [row["terms"] or ""]) for c, row in zip(chunks, rows, strict=True)]
+                raise StagingError(
+                    f"row {start + wrong} has cid {rows[wrong]['cid']}", where=str(part)
+                )
+            payloads = [
+                payload_of(c, [row["terms"] or ""]) for c, row in zip(chunks, rows, strict=True)
+            ]
             yield Batch(start, [c.id for c in chunks], payloads, vectors[start : start + len(rows)])
             start += len(rows)
 
@@ -89,7 +95,9 @@ def staged_terms(parts: Sequence[Path]) -> Iterator[str]:
             yield from (row["terms"] or "" for row in rows)
 
 
-def _rows(part: Path, size: int, columns: list[str] | None = None) -> Iterator[list[dict[str, Any]]]:
+def _rows(
+    part: Path, size: int, columns: list[str] | None = None
+) -> Iterator[list[dict[str, Any]]]:
     from pyarrow import parquet
 
     with _reading(part), parquet.ParquetFile(part) as file:
@@ -109,15 +117,25 @@ def _reading(part: Path) -> Iterator[None]:
 
 def _chunk(row: Mapping[str, Any]) -> Chunk:
     facets = Facets(
-        project=row["project"], note_type=row["note_type"], tags=tuple(row["tags"] or ()), status=row["status"],
-        created=row["created"], updated=row["updated"], path=row["path"],
+        project=row["project"],
+        note_type=row["note_type"],
+        tags=tuple(row["tags"] or ()),
+        status=row["status"],
+        created=row["created"],
+        updated=row["updated"],
+        path=row["path"],
         metadata=json.loads(row["metadata"] or "{}"),
-    )  # fmt: skip
+    )
     return Chunk(
-        id=point_id_of(row["point_id"]), entity_id=row["entity_id"], chunk_index=row["chunk_index"],
-        text=row["text"] or "", title=row["title"] or "", source=row["source"] or "",
-        source_type=row["source_type"], facets=facets,
-    )  # fmt: skip
+        id=point_id_of(row["point_id"]),
+        entity_id=row["entity_id"],
+        chunk_index=row["chunk_index"],
+        text=row["text"] or "",
+        title=row["title"] or "",
+        source=row["source"] or "",
+        source_type=row["source_type"],
+        facets=facets,
+    )
 
 
 class MetadataKeys:
@@ -138,7 +156,9 @@ class MetadataKeys:
 
     def paths(self) -> tuple[list[str], list[str]]:
         """The paths of the keys that are mostly text, and of those that are mostly numbers."""
-        nameable = [(-count, key) for key, count in (self._texts + self._numbers).items() if '"' not in key]
+        nameable = [
+            (-count, key) for key, count in (self._texts + self._numbers).items() if '"' not in key
+        ]
         chosen = [key for _, key in sorted(nameable)[:INDEXED_METADATA_KEYS]]
         numbers = [key for key in chosen if self._numbers[key] > self._texts[key]]
         texts = [key for key in chosen if key not in numbers]

@@ -57,7 +57,9 @@ def check_vectors(vectors: Any, dim: int | None = None, *, where: str = "vectors
             at = int(np.argmin(good))
             fault = "zero" if finite[at] else "NaN" if np.isnan(block[at]).any() else "infinite"
             raise VectorError(
-                f"the vector of row {start + at} is {fault}", where=where, do="Embed that row's text again"
+                f"the vector of row {start + at} is {fault}",
+                where=where,
+                do="Embed that row's text again",
             )
     return vectors.shape[1]
 
@@ -68,7 +70,9 @@ def check_query_vector(vector: Sequence[float] | np.ndarray, dim: int) -> list[f
 
     row = np.asarray(vector, dtype=np.float32)
     if row.shape != (dim,):
-        raise BadVector(f"the query's vector has shape {row.shape}, the collection's have {dim} dimensions")
+        raise BadVector(
+            f"the query's vector has shape {row.shape}, the collection's have {dim} dimensions"
+        )
     if not np.isfinite(row).all() or not row.any():
         raise BadVector("the query's vector is not finite or is zero: no cosine can be taken of it")
     return row.tolist()

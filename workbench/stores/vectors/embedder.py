@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 # ---- Vectors that were made once: a SQLite file keyed by the model's key and the text's sha ----
 
-BUSY_SECONDS = 60.0  # a writer holds the file for one batch, milliseconds; this is for a machine that sleeps
+BUSY_SECONDS = (
+    60.0  # a writer holds the file for one batch, milliseconds; this is for a machine that sleeps
+)
 _PER_LOOKUP = 500  # below SQLite's lowest limit of variables, 999
 
 _SCHEMA = """
@@ -50,13 +52,19 @@ class EmbeddingCache:
         self.path, self._lock = path, Lock()
         with self._named():
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, check_same_thread=False, isolation_level=None)
+            self._db = sqlite3.connect(
+                path, timeout=BUSY_SECONDS, check_same_thread=False, isolation_level=None
+            )
             if self._db.execute("PRAGMA journal_mode").fetchone() != ("wal",):
                 self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
-            self._db.execute("INSERT OR IGNORE INTO model(key, name) VALUES (?, ?)", (model_key, model_name))
-            self._model = self._db.execute("SELECT id FROM model WHERE key = ?", (model_key,)).fetchone()[0]
+            self._db.execute(
+                "INSERT OR IGNORE INTO model(key, name) VALUES (?, ?)", (model_key, model_name)
+            )
+            self._model = self._db.execute(
+                "SELECT id FROM model WHERE key = ?", (model_key,)
+            ).fetchone()[0]
 
     def get(self, hashes: Sequence[bytes]) -> dict[bytes, tuple[bytes, bool]]:
         """What is known of these texts; unknown ones are left out."""
@@ -89,8 +97,14 @@ class EmbeddingCache:
         try:
             yield
         except sqlite3.DatabaseError as error:
-            mend = "Delete it: it is made again from the texts" if "disk" not in str(error) else "Make room"
-            raise CacheError(f"the cache of embeddings cannot be used: {error}", where=str(self.path), do=mend) from error
+            mend = (
+                "Delete it: it is made again from the texts"
+                if "disk" not in str(error)
+                else "Make room"
+            )
+            raise CacheError(
+                f"the cache of embeddings cannot be used: {error}", where=str(self.path), do=mend
+            ) from error
 
 
 # ---- Texts to unit vectors, each text alone in its batch, kept in a cache by content and mo ----
@@ -110,7 +124,9 @@ class Embedder:
     Safe to share between threads. `cache` None keeps nothing.
     """
 
-    def __init__(self, model: Model, cache: Path | None = None, *, workers: int | None = None) -> None:
+    def __init__(
+        self, model: Model, cache: Path | None = None, *, workers: int | None = None
+    ) -> None:
         self.model, self.workers = model, workers or default_workers()
         self._path = cache
         self._cache: EmbeddingCache | None = None
@@ -119,7 +135,9 @@ class Embedder:
     def dim(self) -> int:
         return self.model.dim
 
-    def embed(self, texts: Sequence[str], *, tick: Callable[[int], None] | None = None) -> np.ndarray:
+    def embed(
+        self, texts: Sequence[str], *, tick: Callable[[int], None] | None = None
+    ) -> np.ndarray:
         """float32 (n, dim) of unit length, rows in the order of the texts, each with the model's passage prefix.
         `tick` is told how many are done."""
         return self.embed_marked(texts, tick=tick)[0]
@@ -200,7 +218,9 @@ class Embedder:
         def one(text: str) -> tuple[bytes, bool]:
             vector = np.asarray(next(iter(opened.embed([text], batch_size=1))), np.float32)
             norm = float(np.linalg.norm(vector))
-            if norm and abs(norm - 1) > UNIT_TOLERANCE:  # some of fastembed's own models do not normalise
+            if (
+                norm and abs(norm - 1) > UNIT_TOLERANCE
+            ):  # some of fastembed's own models do not normalise
                 vector = vector / np.float32(norm)
             return vector.tobytes(), self._cut(tokenizer, text)
 
@@ -210,7 +230,9 @@ class Embedder:
         try:
             return dict(zip(by_hash, pool.map(one, by_hash.values()), strict=True))
         finally:
-            pool.shutdown(cancel_futures=True)  # Ctrl-C waits for the texts under way, not for the block
+            pool.shutdown(
+                cancel_futures=True
+            )  # Ctrl-C waits for the texts under way, not for the block
 
     def _cut(self, tokenizer: Any, text: str) -> bool:
         # An ASCII text has no more tokens than characters, besides the two special ones and SentencePiece's first blank.

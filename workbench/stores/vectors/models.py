@@ -60,7 +60,11 @@ class Model:
     def recorded(self) -> dict[str, Any]:
         """What the manifest keeps; a passage prefix where there is one."""
         kept = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "fetch"}
-        return kept if self.passage_prefix else {n: v for n, v in kept.items() if n != "passage_prefix"}
+        return (
+            kept
+            if self.passage_prefix
+            else {n: v for n, v in kept.items() if n != "passage_prefix"}
+        )
 
 
 NO_VECTORS = Model("none", dim=1, max_tokens=0, sha256="none", key="none")
@@ -78,9 +82,15 @@ def find_model(name: str = "", *, fetch: bool = False, query_prefix: str = "") -
     """
     files = _locate(name, fetch)
     return Model(
-        name=files.name, dim=_dim(files), max_tokens=files.max_tokens, sha256=sha256_of(files.onnx),
-        key=_key(files), query_prefix=query_prefix or files.query_prefix, passage_prefix=files.passage_prefix, fetch=fetch,
-    )  # fmt: skip
+        name=files.name,
+        dim=_dim(files),
+        max_tokens=files.max_tokens,
+        sha256=sha256_of(files.onnx),
+        key=_key(files),
+        query_prefix=query_prefix or files.query_prefix,
+        passage_prefix=files.passage_prefix,
+        fetch=fetch,
+    )
 
 
 def open_model(model: Model) -> TextEmbedding:
@@ -93,8 +103,9 @@ def open_model(model: Model) -> TextEmbedding:
         raise ModelDiffers(
             f"the model {model.name!r} here is not the one that made these vectors: "
             f"{sha256_of(files.onnx)[:12]}, not {model.sha256[:12]}, or another tokenizer",
-            where=str(files.directory), do="Put the old file back, or load the collection again",
-        )  # fmt: skip
+            where=str(files.directory),
+            do="Put the old file back, or load the collection again",
+        )
     return _session(files, model.key)
 
 
@@ -137,10 +148,16 @@ def _session(files: ModelFiles, key: str) -> TextEmbedding:
         with _registering:
             if not any(m["model"] == name for m in TextEmbedding.list_supported_models()):
                 TextEmbedding.add_custom_model(
-                    model=name, dim=files.dim or 1, pooling=PoolingType(files.pooling), normalization=True,
-                    model_file=str(files.onnx.relative_to(files.directory)), sources=ModelSource(hf=name),
-                )  # fmt: skip
+                    model=name,
+                    dim=files.dim or 1,
+                    pooling=PoolingType(files.pooling),
+                    normalization=True,
+                    model_file=str(files.onnx.relative_to(files.directory)),
+                    sources=ModelSource(hf=name),
+                )
     try:
         return TextEmbedding(name, specific_model_path=str(files.directory), **options)
     except Exception as error:  # onnxruntime and tokenizers raise their own kinds
-        raise NotAvailable(f"the model {files.name!r} cannot be opened: {error}", where=str(files.onnx)) from error
+        raise NotAvailable(
+            f"the model {files.name!r} cannot be opened: {error}", where=str(files.onnx)
+        ) from error

@@ -16,6 +16,7 @@ from workbench.text import well_formed
 if TYPE_CHECKING:
     from fastembed.rerank.cross_encoder import TextCrossEncoder
 
+
 @dataclass(frozen=True, slots=True)
 class Reranker:
     """ms-marco-MiniLM-L-12-v2 as int8, English. `sha256` is of its ONNX file."""
@@ -56,9 +57,14 @@ def _open() -> Reranker:
 
     files = locate_packaged(PACKAGED_RERANKER)
     name = f"workbench/{files.name}"
-    TextCrossEncoder.add_custom_model(model=name, model_file="model.onnx", sources=ModelSource(hf=name))
+    TextCrossEncoder.add_custom_model(
+        model=name, model_file="model.onnx", sources=ModelSource(hf=name)
+    )
     opened = TextCrossEncoder(
-        name, specific_model_path=str(files.directory), local_files_only=True, threads=1,
+        name,
+        specific_model_path=str(files.directory),
+        local_files_only=True,
+        threads=1,
         providers=["CPUExecutionProvider"],
-    )  # fmt: skip
+    )
     return Reranker(files.name, PACKAGED_RERANKER.sha256, files.max_tokens, opened)

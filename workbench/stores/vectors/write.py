@@ -26,9 +26,15 @@ TEXTS_A_READ = 2048
 
 
 def write_vectors(
-    path: Path, source: Source, parts: Sequence[Path], rows: int, model: Model, cache: Path, report: Report,
+    path: Path,
+    source: Source,
+    parts: Sequence[Path],
+    rows: int,
+    model: Model,
+    cache: Path,
+    report: Report,
     phase: str = "embed",
-) -> VectorPass:  # fmt: skip
+) -> VectorPass:
     """One model's vectors of the parts' rows in a file; returns what the pass found."""
     embedding = partial(report.phase, phase, rows)
     if source.vectors is None:
@@ -48,7 +54,10 @@ class VectorPass:
     """Counts what can only be said afterwards: texts that were cut, vectors that were not of unit length."""
 
     def __init__(
-        self, embedder: Embedder, tick: Callable[[int], None], composing: Callable[[], None] = lambda: None
+        self,
+        embedder: Embedder,
+        tick: Callable[[int], None],
+        composing: Callable[[], None] = lambda: None,
     ) -> None:
         """`composing` is called when a source that makes its own vectors hands over the first; until then `tick` is
         told the texts that it had embedded, afterwards its vectors."""
@@ -73,15 +82,21 @@ class VectorPass:
                     break
                 file.write(np.ascontiguousarray(self._unit(batch), "<f4").tobytes())
         if done != rows:
-            raise VectorError(f"the source gave {'more than' if done > rows else done} vectors for {rows} chunks",
-                              where=source.location)  # fmt: skip
+            raise VectorError(
+                f"the source gave {'more than' if done > rows else done} vectors for {rows} chunks",
+                where=source.location,
+            )
         os.replace(partial, path)
 
     @property
     def warnings(self) -> list[str]:
         out = []
         if self.truncated:
-            named = some(self._cut_entities, self.truncated) if self._cut_entities else "parts of composed vectors"
+            named = (
+                some(self._cut_entities, self.truncated)
+                if self._cut_entities
+                else "parts of composed vectors"
+            )
             out.append(
                 f"{self.truncated} texts are longer than the model's {self.embedder.model.max_tokens} tokens: "
                 f"their vectors are of the beginning only ({named})"
