@@ -48,9 +48,12 @@ GRIDS = {"k": (1, 60), "weight.lexical": (0, 1, 4), "weight.semantic": (0, 1)}
 BASE = "two_lists(weight.lexical=0)"
 
 
-@pytest.fixture
-def tuned(sea):
-    return tune(sea, BASE, metric="RR", grids=GRIDS, resamples=199)
+@pytest.fixture(scope="module")
+def tuned(sea_home):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORKBENCH_HOME", str(sea_home))
+        with open_collection("sea") as opened:
+            return tune(opened, BASE, metric="RR", grids=GRIDS, resamples=199)
 
 
 def test_no_query_tunes_and_judges_and_together_they_are_all(tuned):
