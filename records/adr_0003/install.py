@@ -111,6 +111,7 @@ def weight(run: Run) -> Measured:
             {"package": n, "MB": round(m, 1)}
             for n, m in sorted(megabytes.items(), key=lambda p: (-p[1], p[0]))
         ],
+        install=("libraries_mb", "model_mb", "default_install_contains_neither"),
     )
 
 
