@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from records.notes_search.subjects import LARGE, megabytes, old_searches, project, spread
-from records.subjects import full_size
 from workbench.analysis.ledger.run import Run
-from workbench.analysis.ledger.verdict import NOT_MEASURABLE, Measured, returns
+from workbench.analysis.ledger.verdict import Measured, returns
 from workbench.retrieval.notes.legacy import CANDIDATE_LIMIT
 
 NOTES = 7_136
@@ -28,13 +27,6 @@ def collection_counts(run: Run) -> Measured:
         "chunks_a_note": round(at.chunks / at.notes, 1),
         "text_mb": megabytes(at.text_bytes, 1),
     }
-    if not full_size(run):
-        return Measured(
-            value,
-            at.where,
-            verdict=NOT_MEASURABLE,
-            note="This run built the small replica; the full size has the document's counts.",
-        )
     return Measured(
         value,
         at.where,

@@ -23,7 +23,7 @@ from workbench.analysis.ledger.run import Run
 from workbench.analysis.ledger.verdict import Measured, returns
 from workbench.retrieval.notes.legacy import EVERY_SWITCH, OLD, PAGE_ROWS, STOPGAP, Switches
 from workbench.retrieval.notes.model import Budget, NotesResult
-from workbench.retrieval.notes.search import Plan
+from workbench.retrieval.notes.search import Plan, typed
 from workbench.types import Query
 
 SWITCH_QUERIES = 9
@@ -87,6 +87,7 @@ def _weighed_right(at: Project, text: str) -> bool:
     {"bytes": ["max", "mean", "p50", "p95"]},
     "ids",
     "page",
+    "rows_outside_the_filter",
     "under_100_kb",
     "within_budget",
 )
@@ -110,6 +111,7 @@ def new_bytes(run: Run) -> Measured:
         {
             "bytes": spread(sizes, 0),
             "within_budget": all(s <= budget.bytes_at_most(NEW_PAGE) for s in sizes),
+            "rows_outside_the_filter": sum(map(_outside, found)),
             "under_100_kb": max(sizes) < LIMIT,
             "budget": budget.bytes_at_most(NEW_PAGE),
             "ids": spread([r.span.bytes_ids for r in found], 0),
@@ -119,6 +121,13 @@ def new_bytes(run: Run) -> Measured:
         f"{len(found)} searches: first pages, deep pages, filters, excerpts of three chunks. Ids and text apart.",
         data=rows,
     )
+
+
+def _outside(result: NotesResult) -> int:
+    """Rows of a page that its filters do not admit."""
+    filters = typed(result.query.filters)
+    kinds, notes = filters["source_type"], filters.get("note_type")
+    return sum(h.type not in kinds or notes not in (None, h.note_type) for h in result.hits)
 
 
 def _variations(at: Project) -> list[NotesResult]:
@@ -217,7 +226,13 @@ class _Counting:
 SPAN_FIELDS = ("fts_k", "vec_k", "rows_admitted", "rows_returned", "bytes_materialised")
 
 
-@returns("bytes_agree_with_the_stages", "example", "fields_present", "spans_a_search")
+@returns(
+    "bytes_agree_with_the_stages",
+    "example",
+    "fields_present",
+    "rows_admitted_agree_with_the_legs",
+    "spans_a_search",
+)
 def one_span(run: Run) -> Measured:
     """B18: a search's one span: its fields, and an example."""
     results = new_searches(run, project(run, LARGE))
@@ -230,6 +245,12 @@ def one_span(run: Run) -> Measured:
             "bytes_agree_with_the_stages": all(
                 sum(s.bytes for s in r.spans if s.engine == "duckdb") == r.span.bytes
                 for r in results
+            ),
+            "rows_admitted_agree_with_the_legs": all(
+                r.span.rows_admitted
+                == len({(t, i) for t, i, _ in r.chunks.values() if t == "entity"})
+                for q in asked(project(run, LARGE), WIRE_CHECKS)
+                for r in [project(run, LARGE).new.search(Query(q.text, limit=NEW_PAGE), lists=True)]
             ),
             "example": {
                 k: told[k] for k in (*SPAN_FIELDS, "bytes_ids", "bytes_page", "bytes_rerank")

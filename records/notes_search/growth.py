@@ -68,7 +68,7 @@ def growth(run: Run) -> Measured:
             "new_time_over_chunks": slopes["chunks"]["new"]["seconds"],
             "new_bytes_over_note_size": slopes["note size"]["new"]["bytes"],
             "new_bytes_over_chunks": slopes["chunks"]["new"]["bytes"],
-            "multi_round_searches": 0,
+            "multi_round_searches": sum(r["new_multi_round"] for r in rows),
             "slopes": slopes,
             "old_rounds": {f"{r['over']} × {r['share']:g}": r["old_rounds"] for r in rows},
         },
@@ -108,6 +108,7 @@ def _at(at: Project, *, share: float, parts: int = 1) -> dict[str, Any]:
         "old_rounds": median(len(r.rounds) for r in before),
         "new_seconds": median(fastest),
         "new_bytes": median(s.bytes for s in after[0]),
+        "new_multi_round": sum(s.rounds > 1 for turn in after for s in turn),
     }
 
 

@@ -159,8 +159,7 @@ def which_fusion(run: Run) -> Measured:
     )
     return Measured(
         {
-            "decided": decided,
-            "better": better,
+            **({"decided": True, "better": better} if decided else {}),
             "statement_agrees": all(t.sql_agrees for t in found.values()),
             "by_set": value,
         },

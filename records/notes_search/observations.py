@@ -91,8 +91,7 @@ def observation_chunks(run: Run) -> Measured:
     sizes = {"chunks_without": plain.stores.catalog.n, "chunks_with": catalog.n}
     return Measured(
         {
-            "decided": sign != 0,
-            "better": {1: "with", -1: "without"}.get(sign),
+            **({"decided": True, "better": {1: "with", -1: "without"}[sign]} if sign else {}),
             **sizes,
             "success_at_8": {n: round(v, 4) for n, v in _values(comparison, "Success@8").items()},
             "rr": {n: round(v, 4) for n, v in _values(comparison, "RR").items()},

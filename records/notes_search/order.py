@@ -203,7 +203,7 @@ def _reached(at: Project, budget: Budget, queries: int) -> dict[str, float]:
     return {"least": min(found), "median": float(np.median(found))}
 
 
-@returns("both_come_back", "keys_are_distinct")
+@returns("both_come_back", "keys_are_distinct", "only_the_type_asked_for")
 def keys(run: Run) -> Measured:
     """B20: entity 7 and relation 7 both come back, each once."""
     notes = project(run, LARGE).new
@@ -211,8 +211,10 @@ def keys(run: Run) -> Measured:
         found = opened.search(
             "ferry timetable", filters={"source_type": ["entity", "relation"]}
         ).keys
+        relations = opened.search("ferry timetable", filters={"source_type": "relation"}).keys
     return Measured(
         {
+            "only_the_type_asked_for": {t for t, _ in relations} == {"relation"},
             "both_come_back": {("entity", "7"), ("relation", "7")} <= set(found),
             "keys_are_distinct": len(set(found)) == len(found),
         },

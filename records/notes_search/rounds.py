@@ -39,7 +39,14 @@ SIX = 6
 FILTER_QUERIES = 9
 
 
-@returns("by_project", "four_or_more", "most", "searches", "two_or_more")
+@returns(
+    "by_project",
+    "four_or_more",
+    "more_on_the_larger_project",
+    "most",
+    "searches",
+    "two_or_more",
+)
 def round_distribution(run: Run) -> Measured:
     """B03: how many searches take how many rounds, on both projects together and on each."""
     counts = {
@@ -53,7 +60,12 @@ def round_distribution(run: Run) -> Measured:
         for k, n in sorted(found.items())
     ]
     return Measured(
-        {**_shares(counts[LARGE] + counts[SECOND]), "by_project": shares},
+        {
+            **_shares(counts[LARGE] + counts[SECOND]),
+            "more_on_the_larger_project": shares[LARGE]["four_or_more"]
+            > shares[SECOND]["four_or_more"],
+            "by_project": shares,
+        },
         _where(run),
         "The document's searches go over all projects and queries of a service; these go over two heavy projects, "
         "taken together, and a chosen mix of queries.",
@@ -212,7 +224,7 @@ def default_filter(run: Run) -> Measured:
             for q in asked(at, some(run, FILTER_QUERIES))
         ]
         value["new"][label] = {
-            "rounds": 1,
+            "rounds": median(r.span.rounds for r in new),
             "bytes": median(r.span.bytes for r in new),
             "ms": round(median(r.span.seconds for r in new) * 1e3, 1),
         }
@@ -234,12 +246,21 @@ def default_filter(run: Run) -> Measured:
     )
 
 
-@returns("budget_is_never_met", "first_round_share_by_similarity_floor", "large", "second")
+@returns(
+    "budget_is_never_met",
+    "first_round_share_by_similarity_floor",
+    "large",
+    "second",
+    "some_searches_widen",
+    "stopped_in_the_first_round",
+)
 def first_round(run: Run) -> Measured:
     """B22: which way out the searches took that stopped in the first round, and whether the budget is ever met."""
     value: dict[str, Any] = {}
+    every: list[OldResult] = []
     for name in (LARGE, SECOND):
         results = old_searches(run, project(run, name))
+        every += results
         first = [r for r in results if len(r.rounds) == 1]
         value[name] = {
             "stopped_in_the_first_round": round(len(first) / len(results), 3),
@@ -251,7 +272,15 @@ def first_round(run: Run) -> Measured:
     low = {f"{floor:.2f}": _floor_share(run, floor) for floor in FLOORS}
     met = any(v["budget_met_at_last"] for v in value.values())
     return Measured(
-        {"budget_is_never_met": not met, **value, "first_round_share_by_similarity_floor": low},
+        {
+            "budget_is_never_met": not met,
+            "some_searches_widen": any(len(r.rounds) > 1 for r in every),
+            "stopped_in_the_first_round": round(
+                sum(len(r.rounds) == 1 for r in every) / len(every), 3
+            ),
+            **value,
+            "first_round_share_by_similarity_floor": low,
+        },
         _where(run),
         "In a project of long notes the first window cannot meet the budget: the way out is the similarity floor, and how many "
         "take it hangs on the floor and on the queries. Small projects, which end by exhaustion, are not in the replica.",

@@ -37,6 +37,7 @@ FILTERS = {
 
 @returns(
     "by_filter",
+    "reads_at_most_4_k",
     "recall_where_a_subject_is_asked_for",
     "recall_where_half_is_admitted",
     "rounds",
@@ -57,13 +58,18 @@ def bounded_overfetch(run: Run) -> Measured:
             return Measured(None, at.where, verdict=NOT_MEASURABLE, note=str(error))
         built = time.perf_counter() - start
         with Notes(SqliteNotes.open(Path(work) / "notes.sqlite"), at.new.embedder) as notes:
-            asks = [_ask(notes, q.text) for q in asked(at, some(run, QUERIES))]
+            queries = asked(at, some(run, QUERIES))
+            asks = [_ask(notes, q.text) for q in queries]
+            spans = [notes.search(Query(q.text, FILTERS["a subject"])).span for q in queries]
             rows = [_row(notes.engine, asks, label, filters) for label, filters in FILTERS.items()]
             ((chunks,),) = notes.engine.con.execute("SELECT count(*) FROM chunk").fetchall()
     by_label = {r["filter"]: {k: v for k, v in r.items() if k != "filter"} for r in rows}
     return Measured(
         {
-            "rounds": 1,
+            "rounds": max(s.rounds for s in spans),
+            "reads_at_most_4_k": all(
+                0 < (s.read_before_filter or 0) <= OVERFETCH * s.vec_k for s in spans
+            ),
             "recall_where_half_is_admitted": by_label["half"][f"recall at {OVERFETCH} × k"],
             "recall_where_a_subject_is_asked_for": by_label["a subject"][
                 f"recall at {OVERFETCH} × k"

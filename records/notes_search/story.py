@@ -129,7 +129,7 @@ def tell_own(run: Run, queries: list[str], limit: int) -> None:
         for number, text in enumerate(queries, 1):
             found = notes.search(text, Plan(budget=Budget(page_rows=limit)), limit=limit)
             rows = [_row(h) for h in found.hits]
-            caption = f"“{text}” in {name}: {found.span.bytes:,} bytes, {found.span.rows_admitted} chunks admitted."
+            caption = f"“{text}” in {name}: {found.span.bytes:,} bytes, {found.span.rows_admitted} rows admitted."
             run.table(f"own-{number}", pl.DataFrame(rows), caption, "One's own queries")
 
 

@@ -114,4 +114,4 @@ def stage(
     entry = registry.lookup(kind, name)
     function = change(entry.function)
     function.__signature__ = inspect.signature(entry.function)  # type: ignore[attr-defined]
-    patch.setitem(registry._REGISTRY[kind], name, registry.Entry(kind, name, function))
+    patch.setitem(registry._REGISTRY[kind], name, registry.Entry(kind, name, function, entry.traits))

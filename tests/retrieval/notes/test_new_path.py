@@ -129,7 +129,19 @@ def test_one_more_row_tells_of_a_next_page(engine, notes_world):
     assert engine.search(Query("alpha", limit=total - 1), Plan(budget=WIDE)).more
     assert not engine.search(Query("alpha", limit=total), Plan(budget=WIDE)).more
     beyond = engine.search(Query("alpha", limit=10, offset=total), Plan(budget=WIDE))
-    assert beyond.hits == () and not beyond.more
+    assert beyond.hits == () and beyond.more is False
+
+
+@pytest.mark.parametrize("offset", [0, 3, 5000])
+def test_rows_admitted_do_not_depend_on_the_offset(engine, notes_world, offset):
+    total = len(notes_world.ranking("alpha"))
+    span = engine.search(Query("alpha", limit=2, offset=offset), Plan(budget=WIDE)).span
+    assert span.rows_admitted == total > 3
+
+
+def test_more_is_unknown_where_k_ends_the_pages(engine):
+    found = engine.search(Query("alpha", limit=10, offset=200), Plan(budget=Budget(2, 2)))
+    assert found.hits == () and found.more is None
 
 
 def test_a_filter_that_admits_one_note_returns_it_in_one_round(engine):
@@ -194,7 +206,9 @@ def test_the_span_tells_budgets_rows_and_bytes(engine, notes_world):
     fts, vec = notes_world.legs("alpha", lambda c: c.source_type == "entity", 1000)
     told = result.span.plain()
     assert (told["fts_k"], told["vec_k"], told["rows_returned"]) == (7, 9, 5)
-    assert told["rows_admitted"] == min(7, len(fts)) + min(9, len(vec))
+    chunks = [notes_world.chunks[n] for n, _ in [*fts[:7], *vec[:9]]]
+    admitted = {(c.source_type, c.entity_id) for c in chunks}
+    assert told["rows_admitted"] == len(admitted) and told["rounds"] == 1
     assert told["bytes_materialised"] == told["bytes_page"] > 0 and told["seconds"] > 0
     assert told["bytes"] == told["bytes_ids"] + told["bytes_page"]
     assert [s.stage for s in result.spans if s.engine in ("duckdb", "sqlite")] == ["rank", "page"]
@@ -311,7 +325,7 @@ def test_a_page_is_a_slice_of_the_ranking(engine, limit, offset, text, k):
     plan = Plan(budget=Budget(k, k, page_rows=200))
     whole = every(engine, text, plan)
     page = engine.search(Query(text, limit=limit, offset=offset), plan)
-    assert list(page.keys) == whole[offset : offset + limit] and page.more == (len(whole) > offset + limit)
+    assert list(page.keys) == whole[offset : offset + limit] and (page.more is True) == (len(whole) > offset + limit)
 
 
 def test_the_made_notes_hold_every_type_and_many_chunks_a_note():

@@ -156,10 +156,10 @@ def numbered(leg: str, chunk: str, only: str = "true") -> str:
 
 
 def ranking(ask: Ask, layout: Layout, dim: int, where: str) -> str:
-    """$rows rows of the fused ranking behind its $first ones: (type, id, score, chunks, fts, vec).
+    """$rows rows of the fused ranking behind its $first ones: (type, id, score, chunks, fts, vec, admitted).
 
-    `chunks` are the row's best ones by their share in a leg, then cid, one of both legs twice; `fts` and `vec` are how many
-    chunks each leg admitted, the same on every row.
+    `chunks` are the row's best ones by their share in a leg, then cid, one of both legs twice. `fts` and `vec` are how
+    many chunks each leg has, `admitted` how many rows the whole ranking has, the same on every row.
     """
     kind, key = _key(ask.returns)
     admitted, read, by = layout.once(where)
@@ -173,7 +173,7 @@ note AS (
   FROM (SELECT cid, score / (SELECT max(score) FROM fts) AS fs, NULL::DOUBLE AS vs FROM fts
         UNION ALL SELECT cid, NULL, greatest(score, 0e0) FROM vec) share JOIN {layout.chunk} USING (cid)
   GROUP BY ALL)
-SELECT type, id, score, chunks, (SELECT count(*) FROM fts), (SELECT count(*) FROM vec)
+SELECT type, id, score, chunks, (SELECT count(*) FROM fts), (SELECT count(*) FROM vec), count(*) OVER ()
 FROM ({fused_sql("note", ask.fusion)}) scored WHERE {supported(ask.floors, "fts")}
 ORDER BY score DESC, type, id LIMIT $rows::BIGINT OFFSET $first::BIGINT"""
 
@@ -236,14 +236,22 @@ class DuckNotes:
             file.close()
             raise
 
+    @property
+    def statements(self) -> int:
+        """See Engine."""
+        return self.file.statements
+
     def ranked(self, ask: Ask) -> Found:
         """See Engine."""
         admitted = where(ask.filters)
         sql = ranking(ask, self.layout, self.dim, admitted.sql)
         found = self.file.rows(sql, {**_params(ask), **admitted.params})
-        fts, vec = found[0][4:] if found else (0, 0)
+        if not found and ask.first:
+            # A page behind the last row: the first row has the counts.
+            return replace(self.ranked(replace(ask, first=0, last=0)), rows=())
+        fts, vec, rows = found[0][4:] if found else (0, 0, 0)
         ranked = (Ranked(*row[:3], tuple(dict.fromkeys(row[3]))[: ask.chunks]) for row in found)
-        return Found(tuple(ranked), fts, vec)
+        return Found(tuple(ranked), fts, vec, rows)
 
     def legs(self, ask: Ask) -> tuple[list[Leg], list[Leg]]:
         """See Engine."""

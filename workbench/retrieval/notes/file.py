@@ -27,6 +27,7 @@ class NotesFile:
 
         self.path = catalog
         self._lock = threading.Lock()
+        self._run = threading.local()
         self._con = duckdb.connect(config={**NO_EXTENSIONS, "memory_limit": READER_MEMORY})
         self._parsed = Parsed(self._con)
         try:
@@ -46,8 +47,14 @@ class NotesFile:
 
     def rows(self, sql: str, params: Mapping[str, Any] | None = None) -> list[tuple]:
         """All rows of a statement."""
+        self._run.statements = self.statements + 1
         with self._lock, named_errors(self.path):
             return self._parsed.rows(sql, params)
+
+    @property
+    def statements(self) -> int:
+        """How many statements this thread has run."""
+        return getattr(self._run, "statements", 0)
 
     def table(self, sql: str, params: Mapping[str, Any] | None = None) -> pa.Table:
         """All rows as an Arrow table."""

@@ -71,6 +71,15 @@ class OldSettings:
     bonus: float = MAX_MIN_BONUS
     lexical: LexicalUnit = "larger"
 
+    def of_page(self, end: int) -> OldSettings:
+        """The settings of a page that ends at this row: at least 10 chunks and one row for each row up to its end and
+        the one that tells of a next page."""
+        return replace(
+            self,
+            candidate_limit=max(self.candidate_limit, CHUNKS_A_ROW * (end + 1)),
+            row_budget=max(self.row_budget, end + 1),
+        )
+
     def __post_init__(self) -> None:
         for name in ("candidate_limit", "row_budget", "scan_limit", "hydration_batch"):
             if getattr(self, name) < 1:
@@ -367,6 +376,7 @@ class OldNotes:
         if isinstance(query, str):
             query = Query(query, **fields)
         check_hybrid(query)
+        settings = settings.of_page(query.offset + query.limit)
         filters = typed(query.filters) if default_type else dict(query.filters)
         text = query.normalised
         run = _OldSearch(self, Wire(self.file, weigh), settings, switches, filters)

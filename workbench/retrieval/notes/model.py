@@ -92,11 +92,17 @@ class Ranked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The answer to an Ask: rows in order, and how many chunks each leg admitted."""
+    """The answer to an Ask: rows in order, how many chunks each leg has, and how many rows the ranking has.
+
+    `read` is the number of chunks that were read before a filter which the vector search cannot take; None if the
+    filter was part of the search.
+    """
 
     rows: tuple[Ranked, ...]
     fts: int
     vec: int
+    admitted: int
+    read: int | None = None
 
 
 class Shown(NamedTuple):
@@ -127,6 +133,10 @@ class Engine(Protocol):
     name: str
     dim: int
     tokenizer: Tokenizer
+
+    @property
+    def statements(self) -> int:
+        """How many statements this thread has run so far."""
 
     def ranked(self, ask: Ask) -> Found:
         """Both legs, filtered, fused and grouped by (type, id), in one statement; ids only.
@@ -240,13 +250,18 @@ class NoteHit:
 
 @dataclass(frozen=True, slots=True)
 class NotesSpan:
-    """One search's budgets and what it took: chunks a leg may rank, chunks that the legs admitted, rows returned,
-    and bytes that left the engine, each kind apart."""
+    """One search's budgets and what it took: chunks that a leg may rank, ranking statements, rows that the filters,
+    legs and floors admit on all pages, rows returned, and bytes that left the engine, each kind apart.
+
+    `read_before_filter` is the number of chunks that SQLite's fallback read before the filter, None without it.
+    """
 
     fts_k: int
     vec_k: int
+    rounds: int
     rows_admitted: int
     rows_returned: int
+    read_before_filter: int | None
     bytes_ids: int
     bytes_page: int
     bytes_rerank: int
@@ -270,12 +285,13 @@ class NotesSpan:
 
 @dataclass(frozen=True, slots=True)
 class NotesResult:
-    """`more` tells of a next page. Where the trace level asked for them, `lists` are both legs by chunk, and `chunks`
-    the key (type, entity, chunk index) of each chunk in them."""
+    """`more` is True if a next page has rows and False if the data ends here. It is None if the pages end because a
+    leg ended at its k: more k may bring more rows. If the trace level asked for them, `lists` are both legs by chunk,
+    and `chunks` the key (type, entity, chunk index) of each chunk in them."""
 
     query: Query
     hits: tuple[NoteHit, ...]
-    more: bool
+    more: bool | None
     span: NotesSpan
     spans: tuple[Span, ...]
     lists: tuple[Ranking, ...] = ()

@@ -225,9 +225,16 @@ def _run(
 ) -> NotesResult:
     budget, end = plan.budget, query.offset + query.limit
     with trace.span("rank", "sql", engine.name) as span:
+        before = engine.statements
         found = engine.ranked(ask)
+        rounds = engine.statements - before
         span.rows, span.bytes = len(found.rows), sum(payload_bytes(list(row)) for row in found.rows)
         ids = span.bytes
+        if found.read is not None:
+            span.limit, span.dropped = "overfetch", None
+            span.note = (
+                f"{found.read:,} nearest chunks read before the filter, which admits {found.vec:,}"
+            )
     rows: list[tuple[Ranked, float | None]] = [(row, None) for row in found.rows]
     read = 0
     if rerank is not None and ask.first == 0 and rows:
@@ -262,15 +269,20 @@ def _run(
     told = NotesSpan(
         ask.k_fts,
         ask.k_vec,
-        found.fts + found.vec,
+        rounds,
+        found.admitted,
         len(hits),
+        found.read,
         ids,
         text,
         read,
         bytes_lists=0,
         seconds=0.0,
     )
-    return NotesResult(query, hits, ask.first + len(found.rows) > end, told, ())
+    more: bool | None = found.admitted > end
+    if not more and (found.fts >= ask.k_fts or found.vec >= ask.k_vec or found.read is not None):
+        more = None  # a leg ended at its k, or the fallback may have missed rows
+    return NotesResult(query, hits, more, told, ())
 
 
 def _lists(

@@ -294,6 +294,7 @@ class SqliteNotes:
         self, con: sqlite3.Connection, overfetch: int = OVERFETCH, *, exact: bool = False
     ) -> None:
         self.con, self.overfetch, self.exact = con, overfetch, exact
+        self.statements = 0
         named, self.dim = con.execute("SELECT tokenizer, dim FROM corpus").fetchone()
         self.tokenizer = tokenizer_of(named)
 
@@ -309,17 +310,20 @@ class SqliteNotes:
     def ranked(self, ask: Ask) -> Found:
         """See Engine."""
         sql, params = self._ranking(ask)
-        found = self.con.execute(sql, params).fetchall()
-        fts, vec = found[0][6:] if found else (0, 0)
+        found = self._rows(sql, params)
+        # The counts come with every row, and with one row of nothing else on an empty page.
+        fts, vec, admitted, read = found[0][6:]
         rows = (
             Ranked(*row[:3], tuple(c for c in row[3 : 3 + ask.chunks] if c is not None))
             for row in found
+            if row[0] is not None
         )
-        return Found(tuple(rows), fts, vec)
+        return Found(tuple(rows), fts, vec, admitted, read if self._overfetches(ask) else None)
 
     def legs(self, ask: Ask) -> tuple[list[Leg], list[Leg]]:
         """See Engine."""
-        return self._leg(*self._lexical(ask)), self._leg(*self._vector(ask))
+        leg, params, near = self._vector(ask)
+        return self._leg(*self._lexical(ask)), self._leg(leg, params, near=near)
 
     def place(self, ask: Ask, row: Key) -> tuple[Leg | None, Leg | None]:
         """See Engine."""
@@ -327,7 +331,9 @@ class SqliteNotes:
         fts, vec = (next(iter(self._leg(*leg, row)), None) for leg in legs)
         return fts, vec
 
-    def _leg(self, leg: str, params: dict[str, Any], row: Key | None = None) -> list[Leg]:
+    def _leg(
+        self, leg: str, params: dict[str, Any], row: Key | None = None, near: str = ""
+    ) -> list[Leg]:
         only = "1"
         if row is not None:
             only, params = (
@@ -336,7 +342,7 @@ class SqliteNotes:
             )
         return [
             Leg(point_id_of(i), *rest)
-            for i, *rest in self.con.execute(numbered(leg, "chunk", only), params)
+            for i, *rest in self.con.execute(_with(near) + numbered(leg, "chunk", only), params)
         ]
 
     def page(self, rows: Sequence[Ranked], excerpt_chars: int, label_chars: int) -> list[Shown]:
@@ -368,6 +374,13 @@ class SqliteNotes:
     def pushes_down(self, ask: Ask) -> bool:
         """Whether all of the filters are part of the vector search itself."""
         return pushed(ask.filters)[1]
+
+    def _rows(self, sql: str, params: Mapping[str, Any]) -> list[tuple]:
+        self.statements += 1
+        return self.con.execute(sql, params).fetchall()
+
+    def _overfetches(self, ask: Ask) -> bool:
+        return ask.vector is not None and not self.exact and not self.pushes_down(ask)
 
     def nearest_overfetched(self, ask: Ask, factor: int) -> list[int]:
         """The vector leg's chunks where no part of the filter goes into the search: `factor` × k of all, then the filter."""
@@ -413,10 +426,12 @@ class SqliteNotes:
             **admitted.params,
         }
 
-    def _vector(self, ask: Ask) -> tuple[str, dict[str, Any]]:
-        """(cid, score) of the k_vec nearest chunks. A filter that vec0 cannot hold is asked of overfetch × k of them."""
+    def _vector(self, ask: Ask) -> tuple[str, dict[str, Any], str]:
+        """((cid, score) of the k_vec nearest chunks, parameters, what `near` is). A filter that vec0 cannot take is
+        asked of overfetch × k chunks, which are `near`; else that is empty."""
         if ask.vector is None:
-            return _NOTHING
+            return *_NOTHING, ""
+        read = ""
         inside, whole = pushed(ask.filters)
         if whole:
             near, params = _inside(ask, min(ask.k_vec, K_MOST), inside)
@@ -424,20 +439,18 @@ class SqliteNotes:
             near, params = _compared(ask)
         else:
             admitted = where(ask.filters)
-            near, params = _inside(ask, min(ask.k_vec * self.overfetch, K_MOST), inside)
-            near = (
-                f"SELECT cid, score FROM ({near}) near JOIN chunk USING (cid) WHERE {admitted.sql}"
-            )
+            read, params = _inside(ask, min(ask.k_vec * self.overfetch, K_MOST), inside)
+            near = f"SELECT cid, score FROM near JOIN chunk USING (cid) WHERE {admitted.sql}"
             params |= admitted.params
         leg = f"SELECT cid, score FROM ({near}) ORDER BY score DESC, cid LIMIT :k_vec"
         every = ask.floors.every
-        return (
-            leg if every is None else f"SELECT * FROM ({leg}) WHERE score >= {double(every)}"
-        ), {**params, "k_vec": ask.k_vec}
+        if every is not None:
+            leg = f"SELECT * FROM ({leg}) WHERE score >= {double(every)}"
+        return leg, {**params, "k_vec": ask.k_vec}, read
 
     def _ranking(self, ask: Ask) -> tuple[str, dict[str, Any]]:
         """The one statement: see statement.ranking."""
-        (lexical, a), (vector, b) = self._lexical(ask), self._vector(ask)
+        (lexical, a), (vector, b, near) = self._lexical(ask), self._vector(ask)
         note = f"json_extract(metadata, '$.{NOTE_KEY}')"
         kind, key = (
             ("source_type", "entity_id")
@@ -451,19 +464,27 @@ class SqliteNotes:
             f"max(CASE WHEN place = {n} THEN cid END) AS c{n}" for n in range(1, CHUNKS + 1)
         )
         sql = f"""
-WITH fts_leg AS MATERIALIZED ({lexical}), vec_leg AS MATERIALIZED ({vector}),
+{_with(near) or "WITH "}{"," if near else ""}fts_leg AS MATERIALIZED ({lexical}), vec_leg AS MATERIALIZED ({vector}),
 share AS (
   SELECT cid, max(fs) AS fs, max(vs) AS vs FROM (
     SELECT cid, score / (SELECT max(score) FROM fts_leg) AS fs, NULL AS vs FROM fts_leg
     UNION ALL SELECT cid, NULL, max(score, 0e0) FROM vec_leg) GROUP BY cid),
 keyed AS (SELECT {kind} AS type, {key} AS id, cid, fs, vs FROM share JOIN chunk USING (cid)),
 placed AS (SELECT *, row_number() OVER (PARTITION BY type, id ORDER BY {_BEST} DESC, cid) AS place FROM keyed),
-note AS (SELECT type, id, max(fs) AS fs, max(vs) AS vs, {nth} FROM placed GROUP BY type, id)
-SELECT type, id, score, c1, c2, c3, (SELECT count(*) FROM fts_leg), (SELECT count(*) FROM vec_leg)
-FROM (SELECT * FROM ({fused_sql("note", ask.fusion, "max", "min")}) WHERE {supported(ask.floors, "fts_leg")}
-      ORDER BY score DESC, type, id LIMIT :last + 1)
-ORDER BY score DESC, type, id LIMIT -1 OFFSET :first"""
+note AS (SELECT type, id, max(fs) AS fs, max(vs) AS vs, {nth} FROM placed GROUP BY type, id),
+ranked AS MATERIALIZED (SELECT * FROM ({fused_sql("note", ask.fusion, "max", "min")})
+      WHERE {supported(ask.floors, "fts_leg")}),
+page AS (SELECT * FROM ranked ORDER BY score DESC, type, id LIMIT :last + 1 - :first OFFSET :first)
+SELECT type, id, score, c1, c2, c3, fts, vec, admitted, read
+FROM (SELECT (SELECT count(*) FROM fts_leg) AS fts, (SELECT count(*) FROM vec_leg) AS vec,
+             (SELECT count(*) FROM ranked) AS admitted, {"(SELECT count(*) FROM near)" if near else "0"} AS read)
+LEFT JOIN page ON 1 ORDER BY score DESC, type, id"""
         return sql, {**a, **b, "first": ask.first, "last": ask.last}
+
+
+def _with(near: str) -> str:
+    """The common table of the chunks that are read before a filter; "" for none."""
+    return f"WITH near AS MATERIALIZED ({near}) " if near else ""
 
 
 def _inside(ask: Ask, k: int, inside: Clause) -> tuple[str, dict[str, Any]]:

@@ -405,7 +405,8 @@ class OldNotesVariant:
 
     def ends(self, collection: Collection, result: Result, row: Key) -> tuple[End, End]:
         """What the end of each leg did to a row that the filters admit."""
-        query, at = result.query, self.settings
+        query = result.query
+        at = self.settings.of_page(query.offset + query.limit)
         full_text = _old(collection).full_text_place(query, row, at) or (None, None)
         near = opened(collection).place(
             query, row, ranked_by(result.evidence["filters"], self.switches)
