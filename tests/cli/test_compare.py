@@ -150,7 +150,7 @@ def test_there_is_one_console():
     import workbench.cli
 
     others = [p.name for p in Path(workbench.cli.__file__).parent.glob("*.py") if "Console(" in p.read_text().replace("new_console(", "").replace("Console(stderr=True)", "")]
-    assert others == ["console.py"]
+    assert others == ["options.py"]
 
 
 def test_progress_is_plain_lines_where_no_terminal_is(monkeypatch, capsys):
