@@ -9,7 +9,7 @@ STAMP  := $(VENV)/.installed
 
 export WORKBENCH_HOME ?= $(CURDIR)/.workbench
 
-.PHONY: help setup test attack faults reproduce lab bench lint lock clean
+.PHONY: help setup test attack faults reproduce lab bench house lint lock clean
 
 help:
 	@echo "make reproduce   set up everything and write the reports (SIZE=small for a quick look)"
@@ -18,6 +18,7 @@ help:
 	@echo "make attack      try for an hour to break the stores, and write the table of docs/reliability.md"
 	@echo "make lab         open JupyterLab on a copy of the investigation's notebook, yours to change"
 	@echo "make bench       measure speed as ratios and write benchmarks/results.json"
+	@echo "make house       print how large the package is, beside the plan for a smaller one"
 
 setup: $(STAMP)
 
@@ -47,6 +48,9 @@ lab: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
+
+house: $(STAMP)
+	$(BIN)/python tests/test_house.py
 
 lint: $(STAMP)
 	$(BIN)/ruff check workbench records tests benchmarks
