@@ -227,7 +227,7 @@ def test_nearest_agrees_with_a_full_sort_ties_included(rows, limit):
 
 
 def test_switching_on_without_the_model_is_refused_with_the_reason_and_stays_off(monkeypatch, home):
-    import workbench.stores.model as model_file
+    import workbench.stores.vectors.models as model_file
 
     def missing(*_: object, **__: object):
         raise NotAvailable("the packaged model is not installed")

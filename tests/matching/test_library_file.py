@@ -176,7 +176,7 @@ def test_the_machines_switch_off_keeps_embeddings_off(monkeypatch):
 
 
 def test_the_machines_switch_without_the_model_refuses_to_open(monkeypatch, home):
-    import workbench.stores.model as model_file
+    import workbench.stores.vectors.models as model_file
 
     fetches = []
 
