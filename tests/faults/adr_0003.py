@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,7 @@ from records.adr_0003 import cascade, install, queue
 from workbench.matching import cascade as matching
 from workbench.matching import schema as entries
 from workbench.matching import similarity, tiers
+from workbench.matching.fingerprint import Prepared
 from workbench.matching.index import Fts5Index
 from workbench.matching.library import Library
 
@@ -129,6 +131,55 @@ def score_not_logged(patch: MonkeyPatch) -> None:
     patch.setattr(matching, "_row", row)
 
 
+def whole_conversation_embedded(patch: MonkeyPatch) -> None:
+    def texts(self: Prepared) -> str:
+        said = [part.text for m in self.request.messages for part in m.parts]
+        return " ".join([self.request.system, *said])
+
+    patch.setattr(Prepared, "last", property(texts))
+
+
+def writes_wait(patch: MonkeyPatch) -> None:
+    real = Library.record_many
+
+    def waiting(self: Library, *given: Any, **more: Any) -> Any:
+        made = real(self, *given, **more)
+        self.wait_for_vectors()
+        return made
+
+    patch.setattr(Library, "record_many", waiting)
+
+
+def four_candidates(patch: MonkeyPatch) -> None:
+    patch.setattr(
+        Library, "settings", property(lambda self: replace(self.project.settings, max_candidates=4))
+    )
+
+
+def closed_are_forgotten(patch: MonkeyPatch) -> None:
+    real = queue.reject
+
+    def reject(library: Library, candidate_id: int) -> Any:
+        found = real(library, candidate_id)
+        library.db.execute("DELETE FROM candidates WHERE id = ?", (candidate_id,))
+        return found
+
+    patch.setattr(queue, "reject", reject)
+
+
+def nothing_found_without_packages(patch: MonkeyPatch) -> None:
+    needed = """
+from workbench.matching.library import Library
+try:
+    import fastembed
+except ImportError:
+    Library.exact = lambda *given: None
+    Library.normalised = lambda *given: []
+    Library.compared = lambda *given: {}
+"""
+    patch.setattr(install, "_OPEN", needed + install._OPEN)
+
+
 FAULTS: list[Fault] = [
     Fault("Dice asymmetrical", ("C03", "C04"), dice_asymmetrical, quick=True),
     Fault("Dice of two empty lists is 1", ("C03",), dice_of_nothing_is_one, quick=True),
@@ -145,4 +196,9 @@ FAULTS: list[Fault] = [
     Fault("BM25 is constant", ("C02",), bm25_constant),
     Fault("tiers in another order", ("C01",), tiers_turned),
     Fault("the score is not logged", ("C01",), score_not_logged),
+    Fault("the whole conversation is embedded", ("C09",), whole_conversation_embedded),
+    Fault("a write waits for its vector", ("C12",), writes_wait),
+    Fault("a fourth candidate", ("C07",), four_candidates),
+    Fault("rejected candidates are forgotten", ("C07",), closed_are_forgotten),
+    Fault("without the packages nothing is found", ("C16",), nothing_found_without_packages),
 ]
