@@ -12,6 +12,7 @@ from pytest import MonkeyPatch
 from faults import Fault, stage
 from records.adr_0003 import cascade, install, queue
 from workbench.matching import cascade as matching
+from workbench.matching import library as library_module
 from workbench.matching import schema as entries
 from workbench.matching import similarity, tiers
 from workbench.matching.fingerprint import Prepared
@@ -131,6 +132,15 @@ def score_not_logged(patch: MonkeyPatch) -> None:
     patch.setattr(matching, "_row", row)
 
 
+def scan_reads_one_more(patch: MonkeyPatch) -> None:
+    real = library_module.index_of
+    patch.setattr(
+        library_module,
+        "index_of",
+        lambda name, **given: real(name, **given | {"scan_limit": given["scan_limit"] + 1}),
+    )
+
+
 def whole_conversation_embedded(patch: MonkeyPatch) -> None:
     def texts(self: Prepared) -> str:
         said = [part.text for m in self.request.messages for part in m.parts]
@@ -167,6 +177,10 @@ def closed_are_forgotten(patch: MonkeyPatch) -> None:
     patch.setattr(queue, "reject", reject)
 
 
+def approvals_change_nothing(patch: MonkeyPatch) -> None:
+    patch.setattr(Library, "aliases", lambda self, fingerprint: [])
+
+
 def nothing_found_without_packages(patch: MonkeyPatch) -> None:
     needed = """
 from workbench.matching.library import Library
@@ -201,4 +215,6 @@ FAULTS: list[Fault] = [
     Fault("a fourth candidate", ("C07",), four_candidates),
     Fault("rejected candidates are forgotten", ("C07",), closed_are_forgotten),
     Fault("without the packages nothing is found", ("C16",), nothing_found_without_packages),
+    Fault("approvals change nothing", ("C17",), approvals_change_nothing),
+    Fault("the scan reads one entry more", ("C08",), scan_reads_one_more),
 ]
