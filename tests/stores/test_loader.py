@@ -24,6 +24,8 @@ from workbench.text import Tokenizer
 from workbench.types import Chunk
 
 UUID = "0b85ed4a-0000-4000-8000-00000000000a"
+INCIDENTS = Path(__file__).resolve().parents[2] / "data" / "incidents"
+EDIT = ("recording/0b85ed4a", "recording/0b85ed4b")
 
 
 def texts_in(name: str) -> list[str]:
@@ -317,4 +319,54 @@ def test_check_names_the_file_that_differs_and_a_load_replaces_it(home: Path) ->
     with pytest.raises(BrokenCollection, match="catalog.duckdb is not what was written"):
         check_collection("c")
     assert load(source_of(chunks_of("tea", "ferry")), name="c", progress=False).generation != first.generation
+    check_collection("c")
+
+
+def small_incident(folder: Path) -> Path:
+    return Path(shutil.copy(INCIDENTS / "adr-0172-small.toml", folder / "small.toml"))
+
+
+def _refuse_to_generate(*arguments: object) -> None:
+    raise AssertionError("the source is generated")
+
+
+def _unit_notes(layout: object, embed: object):
+    yield unit(*[[1.0]] * 85)
+
+
+def test_an_unchanged_replica_is_not_generated_again(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workbench.sources.replica.vectors.composed_notes", _unit_notes)
+    path, notes = small_incident(tmp_path), INCIDENTS / "notes-search.toml"
+    loads = {"c": (path, {}), "n": (notes, {"project": "second", "notes": 10})}
+    first = {name: load(spec, name=name, progress=False, **options) for name, (spec, options) in loads.items()}
+    before = snapshot(home)
+    monkeypatch.setattr("workbench.sources.replica.incident.make_layout", _refuse_to_generate)
+    monkeypatch.setattr("workbench.sources.replica.notes_layout.make_notes_layout", _refuse_to_generate)
+    monkeypatch.setattr("workbench.stores.vectors.embedder.open_model", _refuse)
+    for name, (spec, options) in loads.items():
+        assert load(spec, name=name, progress=False, **options) == first[name]
+    others = [(path, "c", o) for o in ({"seed": 8}, {"vectors": False}, {"tokenizer": Tokenizer(stop="none")}, {"sparse": True})]
+    for spec, name, options in [*others, (notes, "n", {"project": "second", "notes": 30})]:
+        with pytest.raises(AssertionError, match="is generated"):
+            load(spec, name=name, progress=False, **options)
+    assert snapshot(home) == before
+
+
+@pytest.mark.parametrize("changed", ["its file", "a size", "an update"])
+def test_a_replica_is_generated_again_where_it_differs(home: Path, tmp_path: Path, changed: str) -> None:
+    path = small_incident(tmp_path)
+    first = load(path, name="c", progress=False)
+    if changed == "its file":
+        stat, text = path.stat(), path.read_text(encoding="utf-8")
+        path.write_text(text.replace(*EDIT), encoding="utf-8")
+        os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+        assert path.stat().st_size == stat.st_size and path.read_text(encoding="utf-8") != text
+    elif changed == "a size":
+        with (place("c").current() / "catalog.duckdb").open("ab") as file:
+            file.write(b"more")
+    else:
+        update("c", source_of(chunks_of("noon", first=10_000)), progress=False)
+    again = load(path, name="c", progress=False)
+    assert again.generation != first.generation
+    assert (again.content_hash != first.content_hash) == (changed == "its file")
     check_collection("c")

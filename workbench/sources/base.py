@@ -76,6 +76,9 @@ class Source:
     warnings: list[str] = field(default_factory=list)
     vectors: Callable[[Embed], Iterator[np.ndarray]] | None = None
     count: int | None = None
+    made_from: str = ""
+    """For a generated source, the hash of the file that, with `settings`, determines every chunk and
+    vector. A load compares it and then generates nothing that is already loaded."""
 
 
 # ---- A document of a title and a text as chunks: one law for every reader whose documents a ----

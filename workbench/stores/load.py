@@ -159,6 +159,9 @@ class _Load:
 
     def _run(self) -> Manifest:
         self.report.phase("read", self.source.count)
+        _, key = self._hashes(self.source.made_from, "")
+        if self.source.made_from and (standing := self._standing(key)):
+            return standing
         reading = self.where.staging / f"reading-{os.getpid()}"
         shutil.rmtree(reading, ignore_errors=True)
         staged = stage(self.source, reading, self.tokenizer, self.report.tick)
@@ -169,11 +172,12 @@ class _Load:
             composed = self._vectors_in(
                 reading / VECTORS, parts_of(reading), staged.chunks, self.model
             )
-        content, key = self._hashes(staged, digest_of_file(reading / VECTORS) if composed else "")
-        standing = self._standing(key)
-        if standing is not None:
-            self._clear()
-            return standing
+        digest = digest_of_file(reading / VECTORS) if composed else ""
+        content, found = self._hashes(staged.digest, digest)
+        if not self.source.made_from:
+            key = found
+            if standing := self._standing(key):
+                return standing
         work = self._workplace(reading, key)
         truncated, warnings = self._fill(work, staged, composed)
         return self._publish(work / WHOLE, staged, truncated, warnings, content, key)
@@ -186,11 +190,11 @@ class _Load:
         cache = self.where.home / EMBEDDINGS
         return write_vectors(path, self.source, parts, rows, model, cache, self.report, phase)
 
-    def _hashes(self, staged: Staged, composed: str) -> tuple[str, str]:
-        """The hash of the content, and of all that a load depends on."""
+    def _hashes(self, digest: str, composed: str) -> tuple[str, str]:
+        """The hash of the content by its chunks' digest, and of all that a load depends on."""
         source = self.source
         content = content_of(
-            staged.digest,
+            digest,
             source.queries,
             source.qrels,
             self.tokenizer,
@@ -207,14 +211,16 @@ class _Load:
         return "embedded" if self.source.vectors is None else "composed"
 
     def _standing(self, key: str) -> Manifest | None:
-        """The manifest of the current generation where it is this very load's and whole."""
+        """The manifest of the current generation where it is this very load's and can be opened;
+        the load then ends."""
         manifest = self._earlier()
         if manifest is None or manifest.load_key != key:
             return None
         try:
-            check(self.where.directory / manifest.generation, manifest, whole=True)
+            check(self.where.directory / manifest.generation, manifest, server=True)
         except WorkbenchError:
             return None
+        self._clear()
         return manifest
 
     def _workplace(self, reading: Path, key: str) -> Path:

@@ -43,7 +43,8 @@ class Manifest:
     `updates`, empty after a load: how many there were (`number`), the content of the load (`loaded`) and before the
     last one (`before`), its documents by what became of them, and the highest point id that was ever given.
     `content_hash` covers chunks, queries, judgements, tokenizer and models: equal hash, equal collection.
-    `load_key` covers the source's settings and the engines' too: equal key, nothing to load.
+    `load_key` covers the source's settings and the engines' too: equal key, nothing to load. A generated source has
+    the hash of its file in it in place of the content's.
     """
 
     name: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -112,6 +113,7 @@ def replica(
         _qrels(incident),
         vectors=None if vectors == "exact" else made,
         count=incident.size,
+        made_from="" if filler_texts else hashlib.sha256(path.read_bytes()).hexdigest(),
     )
 
 
@@ -216,6 +218,7 @@ def notes_replica(
         queries(spec.queries, seed),
         vectors=made,
         count=chosen.chunks,
+        made_from=hashlib.sha256(path.read_bytes()).hexdigest(),
     )
 
 

@@ -219,11 +219,13 @@ def seal(generation: Path) -> None:
     write_seal(generation, [*files, points] if points.exists() else files, {})
 
 
-def check(generation: Path, manifest: Manifest, *, whole: bool = False) -> None:
+def check(
+    generation: Path, manifest: Manifest, *, whole: bool = False, server: bool = False
+) -> None:
     """Raise BrokenCollection, DamagedPoints or a store's own error where a generation is not what was sealed.
 
-    Sizes, small files and the catalog's header are looked at; with `whole` every byte of every file, those that
-    variants made beside the catalog too, and the server is asked for its collection. Nothing is written.
+    Sizes, small files and the catalog's header are compared; with `whole` every byte of every file, those that
+    variants made beside the catalog too. With `server` or `whole` the server counts its points. Nothing is written.
     """
     read_seal(generation, whole=whole, error=BrokenCollection)
     open_catalog(generation, manifest).close()
@@ -232,8 +234,8 @@ def check(generation: Path, manifest: Manifest, *, whole: bool = False) -> None:
     if whole:
         for made in sorted(generation.glob(f"*.{SEAL}")):
             read_seal(generation, whole=True, seal=made.name, error=BrokenCollection)
-        if QDRANT in manifest.engines:
-            _check_server(generation, manifest)
+    if (whole or server) and QDRANT in manifest.engines:
+        _check_server(generation, manifest)
 
 
 def _check_server(generation: Path, manifest: Manifest) -> None:
