@@ -10,7 +10,7 @@ from typing import Any
 from pytest import MonkeyPatch
 
 from faults import Fault, stage
-from records.adr_0003 import cascade, install, queue
+from records.adr_0003 import cascade, install, probe, queue
 from workbench.matching import cascade as matching
 from workbench.matching import library as library_module
 from workbench.matching import schema as entries
@@ -85,6 +85,10 @@ def condition_removed(name: str, patch: MonkeyPatch) -> None:
     patch.setattr(
         tiers, "shape_differences", lambda a, b: tuple(n for n in real(a, b) if n != name)
     )
+
+
+def shape_not_probed(patch: MonkeyPatch) -> None:
+    patch.setattr(probe, "shape_differences", lambda a, b: ())
 
 
 def speakers_ignored(patch: MonkeyPatch) -> None:
@@ -217,4 +221,5 @@ FAULTS: list[Fault] = [
     Fault("without the packages nothing is found", ("C16",), nothing_found_without_packages),
     Fault("approvals change nothing", ("C17",), approvals_change_nothing),
     Fault("the scan reads one entry more", ("C08",), scan_reads_one_more),
+    Fault("no condition of shape", ("C15",), shape_not_probed),
 ]
