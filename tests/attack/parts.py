@@ -367,6 +367,55 @@ def servers(directory: Path, count: int) -> Found:
     return found
 
 
+def structure(directory: Path, count: int) -> Found:
+    """Calls whose structure is changed in one place: none is served the answer of a call with another meaning."""
+    from helpers.crossed_calls import FORMS, attack
+
+    from workbench.matching.cassettes import request_of
+
+    tried = attack([request_of(body(), uri) for uri, body in FORMS.values()], count, seed=8)
+    return Found(tried.asked, [f"{kind}: {asked} is served {entry}" for kind, asked, entry in tried.wrong])
+
+
+def secrets(directory: Path, count: int) -> Found:
+    """Recordings with a secret in the text, in JSON, in an address and in a stream: none of it in the library's files."""
+    import json
+
+    from helpers.matching import cassette, chat, chat_answer, sse
+    from matching.test_secrets import DETECTORS, TEXTS, deltas, openai_delta
+
+    from workbench.matching.cassettes import load as load_cassettes
+    from workbench.matching.library import Library
+
+    found, rng, texts = Found(), random.Random(9), DETECTORS | TEXTS
+    places = {
+        "text": lambda text: cassette((chat(f"use {text} now"), chat_answer(f"no: {text}"))),
+        "JSON": lambda text: cassette((chat(json.dumps({"x": [text]})), chat_answer(json.dumps({"x": text})))),
+        "address": lambda text: cassette((chat("one"), chat_answer("two")), uri=f"https://api.openai.com/v1/chat/completions?q={text}"),
+        "stream": lambda text: cassette((chat("one"), sse(*deltas(f"use {text} now", 3, openai_delta), "[DONE]"))),
+    }
+    for number in range(count):
+        name, place_ = (rng.choice(list(texts)), rng.choice(list(places))) if count < len(texts) * len(places) else (
+            list(texts)[number % len(texts)], list(places)[number // len(texts) % len(places)])  # fmt: skip
+        text, secret = texts[name]
+        folder = directory / f"s{number}"
+        (folder / "in").mkdir(parents=True)
+        (folder / "in" / "a.yaml").write_text(json.dumps(places[place_](text)))
+        try:
+            with Library(folder / "l.sqlite") as library:
+                report = load_cassettes(library, folder / "in")
+            said = str(report).encode() + b"".join(p.read_bytes() for p in folder.iterdir() if p.is_file())
+            if secret.encode() in said:
+                found.failed.append(f"{name} in {place_}: the secret is kept")
+        except Exception as error:
+            found.failed.append(f"{name} in {place_}: {type(error).__name__}: {error}")
+        else:
+            if not report.recordings and place_ != "address":
+                found.failed.append(f"{name} in {place_}: nothing was recorded: {report.skipped}")
+        found.tried += 1
+    return found
+
+
 def _env() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join((str(TESTS.parent), str(TESTS)))}
 
@@ -385,4 +434,6 @@ PARTS = {
     "servers": Part("replies of a server that are no answer", servers, 200, 12),
     "clock": Part("loads and updates with the clock set back", clock, 20, 2),
     "disk": Part("loads on a disk that becomes full", full_disk, 40, 1),
+    "structure": Part("calls with a changed structure", structure, 20_000, 300),
+    "secrets": Part("recordings with a secret in text, JSON, address or stream", secrets, 168, 12),
 }
