@@ -176,6 +176,9 @@ class _PointsCatalog:
     def df(self, terms: Sequence[str]) -> dict[str, int]:
         return {t: self.points.count([t], "all", {}) for t in dict.fromkeys(terms)}
 
+    def count(self, terms: Sequence[str], match: str, filters: Mapping[str, Any]) -> int:
+        return self.points.count(terms, match, filters)
+
     def bm25_of(
         self, ids: Sequence[PointId], terms: Sequence[str], k1: float = K1, b: float = B
     ) -> dict[PointId, float]:
