@@ -86,7 +86,7 @@ def resumed() -> None:
     assert texts_of("c") == [c.text for c in numbered(CHUNKS)]
     left = {p.name for p in place("c").directory.iterdir()}
     assert left == {manifest.generation, "current"}
-    assert {p.name for p in place("c").current().iterdir()} - {"points.lock"} == {"catalog.duckdb", "points", "manifest.json"}
+    assert {p.name for p in place("c").current().iterdir()} - {"points.lock"} == {"catalog.duckdb", "points", "manifest.json", "seal.json"}
 
 
 @pytest.mark.parametrize(("phase", "done"), MOMENTS)
