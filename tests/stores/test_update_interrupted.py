@@ -40,8 +40,8 @@ update("c", changed("e1", "coffee in the harbour"), delete=["e3"], progress=end)
 KILLED_IN = """
 import os, signal, sys
 from helpers.made_updates import changed
-from workbench.stores import {module}
-{module}.{function} = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+from importlib import import_module
+import_module("workbench.stores.{module}").{function} = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
 from workbench.stores.update import update
 update("c", changed("e1", "coffee in the harbour"), delete=["e3"], progress=False)
 """
@@ -85,8 +85,8 @@ def test_kill_9_at_any_phase_leaves_the_collection_readable_and_what_waits_known
 @pytest.mark.parametrize(
     ("module", "function", "waits"),
     [
-        ("update", "plan_of", False), ("edge_build", "change_edge", True), ("update_apply", "digest_of", True),
-        ("home", "write_whole", True),
+        ("update", "plan_of", False), ("points.edge_build", "change_edge", True), ("update", "digest_of", True),
+        ("collections", "write_whole", True),
     ],
 )  # fmt: skip
 def test_kill_9_in_any_step_leaves_all_of_the_changes_or_none(updatable: Path, module: str, function: str, waits: bool) -> None:

@@ -18,7 +18,7 @@ from workbench.errors import WorkbenchError
 
 SEAL = "seal.json"
 REWRITTEN = "edge_config.json"
-"""The engine writes it anew at every opening, with equal content: it is read only under the shard's lock."""
+"""The engine writes it anew at every opening: it is read only under the shard's lock."""
 PASSING = ".atomicwrite*"
 """Directories in which the engine writes a file anew at every closing, before it puts it in its place."""
 
@@ -98,7 +98,15 @@ def read_seal(
 
 
 def checksum(path: Path) -> str:
-    """SHA-256 over a file's blocks that are not zero, each with its place: holes cost nothing, copied or not."""
+    """SHA-256 over a file's blocks that are not zero, each with its place: holes cost nothing, copied or not.
+
+    Of JSON that of its content: the engine writes its settings anew, in another order of keys.
+    """
+    if path.suffix == ".json":
+        try:
+            return _of(json.loads(path.read_bytes()))
+        except ValueError:
+            pass  # damaged: its bytes are not what was written either
     found = hashlib.sha256()
     with path.open("rb", buffering=0) as file:
         end = os.fstat(file.fileno()).st_size
