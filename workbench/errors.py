@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-LONGEST = 600
+LONGEST, LONGEST_HINT = 600, 2_000
+"""Characters of what is wrong and where, and of the hint, which may list all that is known."""
 
 
-def _shortened(text: str) -> str:
-    if len(text) <= LONGEST:
+def _shortened(text: str, longest: int = LONGEST) -> str:
+    if len(text) <= longest:
         return text
-    half = LONGEST // 2
+    half = longest // 2
     return f"{text[:half]} … [{len(text) - 2 * half:,} characters] … {text[-half:]}"
 
 
 class WorkbenchError(Exception):
     """Something the user can mend: says what was wrong, where, and what to do.
 
-    `str(error)` is one line, `what (where): do`, that is printed as it is; the parts stay readable for tools. A part of
-    more than LONGEST characters is shortened in its middle.
+    `str(error)` is one line, `what (where): do`, that is printed as it is; the parts stay readable for tools. A part
+    that is too long is shortened in its middle.
     """
 
     def __init__(self, what: str, *, where: str = "", do: str = "") -> None:
-        what, where, do = map(_shortened, (what, where, do))
+        what, where, do = _shortened(what), _shortened(where), _shortened(do, LONGEST_HINT)
         self.what, self.where, self.do = what, where, do
         super().__init__(what + (f" ({where})" if where else "") + (f". {do}" if do else ""))
 
