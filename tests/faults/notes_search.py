@@ -214,7 +214,10 @@ FAULTS = [
         quick=True,
     ),
     Fault(
-        "every difference decides", ("B12",), partial(decided_without_a_test, observation_measures)
+        "every difference decides",
+        ("B12",),
+        partial(decided_without_a_test, observation_measures),
+        size="full",
     ),
     Fault(
         "any difference of layouts decides", ("B13",), partial(constant, growth, "DIFFERENT", -1e9)
