@@ -225,3 +225,9 @@ def test_an_unknown_lexical_unit_is_refused():
 def test_the_made_notes_have_uneven_chunks():
     counts = [sum(c.entity_id == e for c in notes()) for e in {c.entity_id for c in notes() if c.source_type == "entity"}]
     assert max(counts) > 2 * min(counts)
+
+
+@pytest.mark.parametrize(("end", "chunks", "rows"), [(8, 260, 26), (25, 260, 26), (40, 410, 41)])
+def test_the_old_window_grows_with_the_pages_end(end, chunks, rows):
+    at = OldSettings().of_page(end)
+    assert (at.candidate_limit, at.row_budget) == (chunks, rows)

@@ -72,12 +72,13 @@ class OldSettings:
     lexical: LexicalUnit = "larger"
 
     def of_page(self, end: int) -> OldSettings:
-        """The settings of a page that ends at this row: at least 10 chunks and one row for each row up to its end and
-        the one that tells of a next page."""
+        """The settings of a page that ends at this row: 10 chunks and one row more for each row beyond the first page,
+        as `10 × (limit + offset)` makes of the defaults."""
+        beyond = max(0, end - PAGE_ROWS)
         return replace(
             self,
-            candidate_limit=max(self.candidate_limit, CHUNKS_A_ROW * (end + 1)),
-            row_budget=max(self.row_budget, end + 1),
+            candidate_limit=self.candidate_limit + CHUNKS_A_ROW * beyond,
+            row_budget=self.row_budget + beyond,
         )
 
     def __post_init__(self) -> None:
