@@ -159,7 +159,8 @@ def which_fusion(run: Run) -> Measured:
     )
     return Measured(
         {
-            **({"decided": True, "better": better} if decided else {}),
+            **({"decided": True} if decided else {}),
+            "better": better,
             "statement_agrees": all(t.sql_agrees for t in found.values()),
             "by_set": value,
         },

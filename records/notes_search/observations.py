@@ -91,7 +91,8 @@ def observation_chunks(run: Run) -> Measured:
     sizes = {"chunks_without": plain.stores.catalog.n, "chunks_with": catalog.n}
     return Measured(
         {
-            **({"decided": True, "better": {1: "with", -1: "without"}[sign]} if sign else {}),
+            **({"decided": True} if sign else {}),
+            "better": {1: "with", -1: "without"}.get(sign),
             **sizes,
             "success_at_8": {n: round(v, 4) for n, v in _values(comparison, "Success@8").items()},
             "rr": {n: round(v, 4) for n, v in _values(comparison, "RR").items()},
