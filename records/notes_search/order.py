@@ -206,8 +206,8 @@ def _reached(at: Project, budget: Budget, queries: int) -> dict[str, float]:
 @returns("both_come_back", "keys_are_distinct", "only_the_type_asked_for")
 def keys(run: Run) -> Measured:
     """B20: entity 7 and relation 7 both come back, each once."""
-    notes = project(run, LARGE).new
-    with Notes(DuckNotes.open(Path(cases(run).stores.catalog.path)), notes.embedder) as opened:
+    stores = cases(run).stores
+    with Notes(DuckNotes.open(Path(stores.catalog.path)), stores.embedder) as opened:
         found = opened.search(
             "ferry timetable", filters={"source_type": ["entity", "relation"]}
         ).keys

@@ -18,7 +18,7 @@ from workbench.retrieval.derived import verbatim
 from workbench.retrieval.frozen import freeze
 from workbench.retrieval.fusions import max_min, rrf
 from workbench.retrieval.policies import any_term
-from workbench.retrieval.variant import Variant, knobs, with_knobs
+from workbench.retrieval.variant import Variant, knobs, with_knobs, with_prior
 from workbench.types import Query
 
 SETTINGS = settings(max_examples=60, deadline=None, phases=set(Phase) - {Phase.shrink, Phase.explain})
@@ -254,6 +254,19 @@ def test_the_bonus_is_solved_as_a_line():
     found = {c.knob: c for c in counterfactuals(frozen, 3, first=1)}
     assert isinstance(found["bonus"], Counterfactual)
     assert all(frozen.replay(with_knobs(chosen, c.change)).rank_of(3) == 1 for c in found.values() if c.verdict == "found")
+
+
+def test_a_weight_is_solved_without_the_jump_at_0_where_a_row_loses_its_priors_too():
+    docs = [Document(n, text, "e", project, 0) for n, text, project in ((1, "", "b"), (2, "", "a"), (3, "red", "a"))]
+    chosen = Variant(
+        "v", rrf(k=0, weights={"lexical": 0.25, "semantic": 0.25}), lexical(policy=any_term(cap=1)), semantic(limit=1)
+    )
+    chosen = with_prior(chosen, make("prior", "project", {"preferred": ("a",)}), 0.25)
+    frozen = freeze(made_collection(docs), Query("red"), chosen, depth=16)
+    (weight,) = counterfactuals(frozen, 3, first=1, only=["weight.lexical"])
+    assert weight.verdict == "holds already" and [rank for *_, rank in weight.curve] == [None, 1]
+    (weight,) = counterfactuals(frozen, 1, first=1, only=["weight.lexical"])
+    assert weight.value == 0 and [rank for *_, rank in weight.curve] == [1, 2]
 
 
 def test_a_fusion_of_one_file_is_solved_weighed_and_tried():

@@ -18,11 +18,7 @@ from workbench.retrieval.notes.legacy import Exit, OldNotes, Window
 
 def vector_leg_without_the_filter(patch: MonkeyPatch) -> None:
     real = duckdb.Layout.cosines
-    patch.setattr(
-        duckdb.Layout,
-        "cosines",
-        lambda self, dim, where: real(self, dim, where and f"(({where}) OR true)"),
-    )
+    patch.setattr(duckdb.Layout, "cosines", lambda self, dim, where: real(self, dim, ""))
 
 
 def loop_stops_after_round_one(patch: MonkeyPatch) -> None:

@@ -270,8 +270,9 @@ def differences(
     out = {}
     for rival in rivals:
         if linear:
-            at = [value(target, x) - value(rival, x) for x in (0, 1)]
-            out[rival] = polynomial([at[0], at[1] - at[0]])
+            # Not at 0: a row that only lists of weight 0 have is not ranked, and loses its priors with that.
+            one, two = (value(target, x) - value(rival, x) for x in (1, 2))
+            out[rival] = polynomial([2 * one - two, two - one])
             continue
         poles = {1, *made[target].ranks.values(), *made[rival].ranks.values()}
         at = []
