@@ -5,6 +5,8 @@ BIN    := $(VENV)/bin
 # Running a notebook writes its outputs into it: what a person plays with is a copy that Git ignores.
 OWN    := notebooks/own/investigate.ipynb
 SIZE   ?= full
+# Processes that run the tests side by side.
+WORKERS ?= 2
 STAMP  := $(VENV)/.installed
 
 export WORKBENCH_HOME ?= $(CURDIR)/.workbench
@@ -31,7 +33,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $(STAMP)
 
 test: $(STAMP)
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 faults: $(STAMP)
 	PYTHONPATH=tests:. $(BIN)/python -m faults $(ARGS)

@@ -210,8 +210,7 @@ def word_differences(one: str, other: str) -> tuple[str, str]:
     """(HTML of one, HTML of other): `<del>` marks what only the first has, `<ins>` what only the second has."""
     a, b = pieces(one), pieces(other)
     left, right = [], []
-    matcher = difflib.SequenceMatcher(None, a[:COMPARED], b[:COMPARED], autojunk=False)
-    for kind, i, j, k, m in matcher.get_opcodes():
+    for kind, i, j, k, m in _opcodes(a[:COMPARED], b[:COMPARED]):
         if kind == "equal":
             shown = _folded(a[i:j])
             left.append(shown)
@@ -220,6 +219,18 @@ def word_differences(one: str, other: str) -> tuple[str, str]:
             left.append(_marked("del", a[i:j]))
             right.append(_marked("ins", b[k:m]))
     return "".join(left) + _rest(a), "".join(right) + _rest(b)
+
+
+def _opcodes(a: list[str], b: list[str]) -> list[tuple[str, int, int, int, int]]:
+    """difflib's opcodes. Equal ends are cut off first; pieces that recur all over, as blanks do, start no match in
+    what is left, since comparing every one with every other takes minutes."""
+    least = min(len(a), len(b))
+    head = next((n for n in range(least) if a[n] != b[n]), least)
+    tail = next((n for n in range(least - head) if a[-1 - n] != b[-1 - n]), least - head)
+    middle = difflib.SequenceMatcher(None, a[head : len(a) - tail], b[head : len(b) - tail])
+    found = [(kind, *(n + head for n in places)) for kind, *places in middle.get_opcodes()]
+    ends = ("equal", 0, head, 0, head), ("equal", len(a) - tail, len(a), len(b) - tail, len(b))
+    return [o for o in (ends[0], *found, ends[1]) if o[2] > o[1] or o[4] > o[3]]
 
 
 def _folded(same: list[str]) -> str:
