@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from records.adr_0003.hard_cases import generate, recorded_calls
+from records.adr_0003.install import fresh_process
 from records.adr_0003.subjects import encoder, filled, generated, where_generated
 from workbench.analysis.ledger.run import Run
 from workbench.analysis.ledger.verdict import Measured, returns
@@ -272,12 +273,32 @@ def _continued(request: RecordedRequest) -> RecordedRequest:
     return replace(request, messages=(*request.messages, *more))
 
 
+_WITHOUT_FTS5 = """
+import sqlite3
+class NoFts5(sqlite3.Connection):
+    def execute(self, sql, *given):
+        if "fts5" in sql.lower() or "entry_words" in sql:
+            raise sqlite3.OperationalError("no such module: fts5")
+        return super().execute(sql, *given)
+connect = sqlite3.connect
+sqlite3.connect = lambda *a, **k: connect(*a, **{**k, "factory": NoFts5})
+from workbench.matching.cascade import ask
+from workbench.matching.library import open_library
+from workbench.matching.request import Answer, plain
+with open_library("demo", create=True) as library:
+    library.record(plain("How far is Riga from Oslo by ferry?"), Answer("far"))
+    found = ask(library, plain("HOW FAR IS RIGA FROM OSLO BY FERRY?"))
+    print(found.served, found.tier)
+"""
+
+
 @returns(
     "best_score_alike",
     "fts5_finds_entry_5000",
     "fts5_finds_entry_5001",
     "scan_finds_entry_5000",
     "scan_finds_entry_5001",
+    "serves_without_fts5",
     "served_alike",
 )
 def scan_and_fts5(run: Run) -> Measured:
@@ -299,6 +320,7 @@ def scan_and_fts5(run: Run) -> Measured:
             **found,
             "served_alike": round(sum(a[:2] == b[:2] for a, b in both) / len(both), 4),
             "best_score_alike": round(best, 4),
+            "serves_without_fts5": fresh_process(_WITHOUT_FTS5).strip() == "True lexical",
         },
         f"{where_generated(run)}; and {SCAN_LIMIT + 1:,} entries",
         "The scan ranks by the deciding overlap itself, so its best is the best there is; FTS5's ten by BM25 can miss it.",

@@ -45,7 +45,7 @@ with open_library("demo") as library:
 """
 
 
-def _elsewhere(code: str, **environment: str) -> str:
+def fresh_process(code: str, **environment: str) -> str:
     """What a fresh process prints, in a home of its own."""
     with TemporaryDirectory() as folder:
         given = {**os.environ, "WORKBENCH_HOME": folder, **environment}
@@ -64,8 +64,8 @@ def _elsewhere(code: str, **environment: str) -> str:
 )
 def refused_without_the_model(run: Run) -> Measured:
     """C13: switched on in a fresh process where the model is not on the machine, and where the packages are not."""
-    model = _elsewhere(_OPEN, WORKBENCH_MODEL="BAAI/bge-base-en-v1.5", WORKBENCH_FETCH="false")
-    packages = _elsewhere(_BLOCK + _OPEN + _SERVE)
+    model = fresh_process(_OPEN, WORKBENCH_MODEL="BAAI/bge-base-en-v1.5", WORKBENCH_FETCH="false")
+    packages = fresh_process(_BLOCK + _OPEN + _SERVE)
     return Measured(
         {
             "without_the_model": model.partition(":")[0],
@@ -93,7 +93,7 @@ def weight(run: Run) -> Measured:
     names = _needed("fastembed")
     megabytes = {name: _installed_bytes(name) / MEGABYTE for name in names}
     model = locate_packaged(PACKAGED_EMBEDDER).onnx.stat().st_size / MEGABYTE
-    served = "served: True" in _elsewhere(_BLOCK + _OPEN + _SERVE)
+    served = "served: True" in fresh_process(_BLOCK + _OPEN + _SERVE)
     return Measured(
         {
             "libraries_mb": round(sum(megabytes.values())),

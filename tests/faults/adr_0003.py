@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -10,7 +12,7 @@ from typing import Any
 from pytest import MonkeyPatch
 
 from faults import Fault, stage
-from records.adr_0003 import cascade, install, probe, queue
+from records.adr_0003 import cascade, embedding, install, probe, queue, sweep, thresholds
 from workbench.matching import cascade as matching
 from workbench.matching import library as library_module
 from workbench.matching import schema as entries
@@ -18,6 +20,7 @@ from workbench.matching import similarity, tiers
 from workbench.matching.fingerprint import Prepared
 from workbench.matching.index import Fts5Index
 from workbench.matching.library import Library
+from workbench.matching.vectors import Matrix
 
 
 def dice_is(change: Any, patch: MonkeyPatch) -> None:
@@ -188,6 +191,7 @@ def approvals_change_nothing(patch: MonkeyPatch) -> None:
 def nothing_found_without_packages(patch: MonkeyPatch) -> None:
     needed = """
 from workbench.matching.library import Library
+from workbench.matching.vectors import Matrix
 try:
     import fastembed
 except ImportError:
@@ -196,6 +200,34 @@ except ImportError:
     Library.compared = lambda *given: {}
 """
     patch.setattr(install, "_OPEN", needed + install._OPEN)
+
+
+def search_takes_as_long_as_the_model(patch: MonkeyPatch) -> None:
+    real = Matrix.nearest
+
+    def nearest(self: Matrix, *given: Any) -> Any:
+        time.sleep(0.05)
+        return real(self, *given)
+
+    patch.setattr(Matrix, "nearest", nearest)
+
+
+class NothingIsDone(ThreadPoolExecutor):
+    def submit(self, *given: Any, **more: Any) -> Any:
+        return super().submit(lambda: None)
+
+
+def encodes_nothing_beside(patch: MonkeyPatch) -> None:
+    patch.setattr(embedding, "ThreadPoolExecutor", NothingIsDone)
+
+
+def a_score_of_one_goes_to_review(patch: MonkeyPatch) -> None:
+    patch.setattr(thresholds, "ADR_0003_RULES", (sweep.Rule(serve=None),))
+
+
+def without_fts5_nothing_is_scanned(patch: MonkeyPatch) -> None:
+    silent = "from workbench.matching.index import ScanIndex\nScanIndex.propose = lambda *given: []\n"
+    patch.setattr(cascade, "_WITHOUT_FTS5", silent + cascade._WITHOUT_FTS5)
 
 
 FAULTS: list[Fault] = [
@@ -222,4 +254,8 @@ FAULTS: list[Fault] = [
     Fault("approvals change nothing", ("C17",), approvals_change_nothing),
     Fault("the scan reads one entry more", ("C08",), scan_reads_one_more),
     Fault("no condition of shape", ("C15",), shape_not_probed),
+    Fault("the search takes as long as the model", ("C10",), search_takes_as_long_as_the_model),
+    Fault("beside the word search nothing is encoded", ("C11",), encodes_nothing_beside),
+    Fault("a score of 1 goes to review", ("C14",), a_score_of_one_goes_to_review),
+    Fault("without FTS5 nothing is scanned", ("C08",), without_fts5_nothing_is_scanned),
 ]
