@@ -10,6 +10,7 @@ from records.subjects import JUDGED, Incident, incident, judged, loaded, size_of
 from workbench.analysis.evaluate import known_items
 from workbench.analysis.evaluate.comparison import Comparison, compare
 from workbench.analysis.evaluate.judged import Judged, judge
+from workbench.analysis.evaluate.query_sets import query_set
 from workbench.analysis.ledger.run import Run
 from workbench.analysis.ledger.verdict import NOT_MEASURABLE, Measured, returns
 from workbench.analysis.runs import VariantRuns, run_variants
@@ -91,8 +92,9 @@ def question_trials(run: Run) -> tuple[dict[str, Trial], list[str]]:
             if isinstance(collection, str):
                 absent.append(collection)
             else:
-                catalog = collection.stores.catalog
-                asked = judge(chosen(run, catalog.queries()), catalog.qrels())
+                asked = query_set(
+                    collection, chosen(run, collection.stores.catalog.queries())
+                ).judged
                 trials[archive] = _trial(run, archive, collection, asked)
         return trials, absent
 

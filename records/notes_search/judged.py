@@ -10,7 +10,9 @@ from typing import Any
 from records.notes_search.subjects import Remembering
 from records.subjects import JUDGED, full_size, judged
 from workbench.analysis.evaluate.comparison import Comparison, compare
-from workbench.analysis.evaluate.judged import Judged, judge
+from workbench.analysis.evaluate.judged import Judged
+from workbench.analysis.evaluate.metrics import DEPTH
+from workbench.analysis.evaluate.query_sets import query_set
 from workbench.analysis.evaluate.significance import holm
 from workbench.analysis.ledger.run import Run
 from workbench.analysis.ledger.verdict import INCONCLUSIVE, NOT_MEASURABLE, Measured, returns
@@ -22,7 +24,6 @@ from workbench.retrieval.search import Collection
 from workbench.types import Query
 
 METRICS = ("nDCG@10", "R@100", "RR", "Success@8")
-DEPTH = 100
 ALPHA = 0.05
 """Of the paired test on nDCG@10, the metric that decides, corrected for the number of sets."""
 THINNED = 4
@@ -68,7 +69,7 @@ def trials(run: Run) -> tuple[dict[str, Trial], list[str]]:
 
 def _trial(run: Run, name: str, collection: Collection) -> Trial:
     catalog = collection.stores.catalog
-    judged_set = judge(catalog.queries(), catalog.qrels())
+    judged_set = query_set(collection).judged
     if not full_size(run):
         judged_set = judged_set.only(judged_set.ids[::THINNED])
     ids = catalog.ids_where()

@@ -141,9 +141,7 @@ class SlowEncoder(WordEncoder):
 def test_a_write_returns_before_its_vector_exists_and_the_worker_makes_it_later(tmp_path):
     model = SlowEncoder()
     with Library(tmp_path / "l.sqlite", settings=ON, encoder=model) as library:
-        start = time.perf_counter()
         library.record(plain(RECORDED), said("x"))
-        assert time.perf_counter() - start < 5
         assert library.counts()["vectors"] == 0
         assert ask(library, plain(RECORDED)).tier == "exact"
         model.gate.set()
@@ -168,7 +166,7 @@ def test_a_model_that_fails_in_the_background_is_tried_again_and_said(tmp_path, 
         library.record(plain(RECORDED), said("x"))
         assert not library.wait_for_vectors(5)
         model.error = None
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while not library.wait_for_vectors(1) and time.monotonic() < deadline:
             pass
         assert library.counts()["vectors"] == 1

@@ -185,7 +185,7 @@ def test_two_reviewers_at_once_over_a_thousand_open_candidates_lose_and_double_n
     people = [
         subprocess.Popen([*command, str(start)], stdout=subprocess.PIPE, text=True) for start in (0, 501)
     ]
-    counts = [tuple(map(int, person.communicate(timeout=120)[0].split())) for person in people]
+    counts = [tuple(map(int, person.communicate(timeout=300)[0].split())) for person in people]
     assert [person.returncode for person in people] == [0, 0]
     with Library(path) as library:
         found = candidates(library, None, 10_000)
@@ -210,7 +210,7 @@ def test_two_processes_that_miss_at_once_queue_a_pair_once(tmp_path: Path):
         "    for i in range(60): ask(library, plain(f'what is the weather in town{i} please'))\n"
     )
     runs = [subprocess.Popen([sys.executable, "-c", code, str(path)]) for _ in range(2)]
-    assert [run.wait(timeout=120) for run in runs] == [0, 0]
+    assert [run.wait(timeout=300) for run in runs] == [0, 0]
     with Library(path) as library:
         found = candidates(library, "open", 10_000)
         assert len(found) == 180

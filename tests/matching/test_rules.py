@@ -177,9 +177,9 @@ LONG = [
 @pytest.mark.parametrize("unit", LONG)
 def test_a_megabyte_without_sense_takes_no_more_than_seconds(unit):
     text = unit * (1_000_000 // len(unit))
-    start = time.perf_counter()
+    start = time.process_time()
     scrubbing().apply(redaction().text(text))
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 @settings(max_examples=60, deadline=None)

@@ -22,8 +22,8 @@ CHROMIUM = "chromium"
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 DESKTOP, PHONE = (1280, 900), (390, 844)
 DRAWN = "document.documentElement.dataset.charts === 'drawn'"
-DRAW_MILLISECONDS = 20_000
-LAB_SECONDS, LAB_MILLISECONDS = 60, 60_000
+DRAW_MILLISECONDS = 60_000
+LAB_SECONDS, LAB_MILLISECONDS = 180, 180_000
 
 
 @dataclass

@@ -87,12 +87,12 @@ def test_a_person_grades_by_key_in_a_real_jupyterlab(lab, open_notebook):
     opened = open_notebook("judge.ipynb")
     opened.run_all_cells()
     widget = opened.page.locator(".jp-OutputArea-output .wb-judging[tabindex]").first
-    widget.wait_for(timeout=120_000)
+    widget.wait_for(timeout=180_000)
     widget.locator(".query").click()
     for key, done in (("2", "1 of 3"), ("ArrowRight", "1 of 3"), ("0", "2 of 3"), ("3", "3 of 3")):
         opened.page.keyboard.press(key)
-        widget.locator(".top", has_text=f"{done} documents judged").wait_for(timeout=30_000)
-    widget.locator(".query", has_text="All documents are judged.").wait_for(timeout=30_000)
+        widget.locator(".top", has_text=f"{done} documents judged").wait_for(timeout=180_000)
+    widget.locator(".query", has_text="All documents are judged.").wait_for(timeout=180_000)
     assert sorted(q.grade for q in read_qrels(lab.root / "ann.qrels")) == [0, 2, 3]
     assert opened.page.evaluate("window.hacked") is None and (opened.requests, opened.errors) == ([], [])
     # The digits went to the widget: JupyterLab did not make headings of the cell.

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOK = ROOT / "notebooks" / "investigate.ipynb"
-RUN_MILLISECONDS, STEP_MILLISECONDS = 180_000, 30_000
+RUN_MILLISECONDS, STEP_MILLISECONDS = 300_000, 90_000
 QUERY, EXPECTED = "merge two dictionaries", "mapping.update"
 SCRIPT = "<script>window.hacked = 1</script>"
 IMAGE = '"><img src=x onerror="window.hacked = 1">'

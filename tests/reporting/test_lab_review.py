@@ -14,7 +14,7 @@ from workbench.matching.request import plain
 
 pytestmark = pytest.mark.browser
 
-MILLISECONDS = 60_000
+MILLISECONDS = 180_000
 HOSTILE = "<img src=x onerror=hacked=1>"  # few words, so that it is still near
 CELL = 'from workbench.reporting.widgets.review import Review\n\nReview("lab", by="Ada")'
 

@@ -7,7 +7,7 @@ from workbench.analysis.ledger.ledger import Ledger
 
 pytestmark = pytest.mark.browser
 
-MILLISECONDS = 60_000
+MILLISECONDS = 180_000
 
 
 def test_run_all_draws_the_chart_and_writes_the_ledger_under_the_home(lab, open_notebook):

@@ -13,8 +13,8 @@ from workbench.analysis.ledger.record import load_record, record_ids
 from workbench.settings import project_root
 
 pytestmark = pytest.mark.browser
-SECONDS = 900
-MILLISECONDS = 60_000
+SECONDS = 2700
+MILLISECONDS = 180_000
 
 KEEP = "WORKBENCH_KEEP_REPORTS"
 """Where continuous integration keeps the reports that these tests write, as its artefact."""

@@ -141,7 +141,7 @@ def test_sizes_that_cannot_be_are_refused(sizes: tuple[int, int]) -> None:
 
 @pytest.mark.parametrize("text", ["w" * 1_000_000, "word " * 200_000, " " * 1_000_000 + "x", "a. " * 300_000])
 def test_a_megabyte_without_structure_takes_seconds(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     parts = split_plain(text, CHUNK_SIZE, OVERLAP)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
     assert max(map(len, parts)) <= CHUNK_SIZE

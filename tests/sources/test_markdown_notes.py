@@ -131,9 +131,9 @@ def test_a_note_of_five_megabytes_is_read_in_seconds(notes: Notes) -> None:
     paragraph = "The ferry leaves the harbour at nine and returns at noon, weather allowing. " * 8
     body = "\n\n".join(f"## Part {n}\n\n{paragraph}\n\n- [fact] Item {n}\n- see [[big]]" for n in range(8_000))
     root = notes({"big.md": "# Big\n\n" + body})
-    start = time.perf_counter()
+    start = time.process_time()
     chunks, _ = read(root, observations=True)
-    assert time.perf_counter() - start < 30
+    assert time.process_time() - start < 30
     assert (root / "big.md").stat().st_size > 5_000_000
     assert sum(c.source_type == "observation" for c in chunks) == 8_000
     assert max(len(c.text) for c in chunks) <= 900

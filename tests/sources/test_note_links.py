@@ -59,9 +59,9 @@ def test_blanking_code_moves_nothing() -> None:
 
 @pytest.mark.parametrize("text", ["[" * 200_000, "[a](" * 50_000, "[[" * 100_000, "`" * 200_000, "[ [x] " * 40_000])
 def test_hostile_brackets_stay_linear(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     list(find_links(without_code(text, []), NAMES, ""))
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_an_observation_is_a_category_a_text_and_tags() -> None:

@@ -73,7 +73,7 @@ def test_many_processes_read_the_same_shard_while_one_holds_it_open(points: Edge
     command = [sys.executable, "-c", READER, str(points.directory)]
     readers = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(3)]
     for reader in readers:
-        out, err = reader.communicate(timeout=60)
+        out, err = reader.communicate(timeout=300)
         assert out == "read\n", err
     assert points.count(("text",), "all", {}) == COUNT
 

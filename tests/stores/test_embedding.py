@@ -118,7 +118,7 @@ def test_several_processes_fill_one_cache(embedder: Embedder, tmp_path: Path) ->
     )
     path = tmp_path / "e.sqlite"
     running = [subprocess.Popen([sys.executable, "-c", code, str(path), str(n)]) for n in range(3)]
-    assert [p.wait(timeout=120) for p in running] == [0, 0, 0]
+    assert [p.wait(timeout=300) for p in running] == [0, 0, 0]
     with sqlite3.connect(path) as db:
         assert db.execute("SELECT count(*) FROM embedding").fetchone() == (9 + 3 * 8,)
         assert db.execute("SELECT count(*) FROM model").fetchone() == (1,)

@@ -52,7 +52,7 @@ def run(code: str, *arguments: str, **options) -> subprocess.Popen:
 
 
 def killed(code: str, *arguments: str) -> None:
-    assert run(code, *arguments).wait(timeout=120) == -signal.SIGKILL
+    assert run(code, *arguments).wait(timeout=300) == -signal.SIGKILL
 
 
 def asked() -> dict:
@@ -144,7 +144,7 @@ except WorkbenchError as error:
     # No file may grow beyond this: what is written of the catalog is refused, not the journal.
     limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (300_000, 300_000))
     process = run(code, stderr=subprocess.PIPE, preexec_fn=limit)
-    said = process.communicate(timeout=60)[1]
+    said = process.communicate(timeout=300)[1]
     assert said.startswith(b"StorageError: "), said
     after = snapshot(updatable)
     assert {name: after[name] for name in before} == before and waiting() == Waiting(changed=1, deleted=1)
