@@ -64,7 +64,7 @@ def checked(
     """The parameters as their function declares them; 2.0 for a whole number is 2. Those in `free` have no range.
     Raises BadParameter."""
     hints = _hints(function)
-    ours = function.__module__.startswith("workbench.")
+    ours = (function.__module__ or "").startswith("workbench.")
     return {
         n: _value(n, hints.get(n, Any), v, RANGES.get(n) if ours and n not in free else None)
         for n, v in params.items()
