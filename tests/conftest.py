@@ -39,6 +39,11 @@ TINY_QUERIES = {"q1": "how is green tea made", "q2": "when does the ferry leave"
 TINY_QRELS = (("q1", "tea", 1), ("q2", "ferry", 2), ("q2", "meeting", 1), ("q3", "linear", 1), ("q3", "gone", 1))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first, so that no process waits for another's last one; each file stays in its order."""
+    items.sort(key=lambda item: item.path.name != "test_records.py")
+
+
 @pytest.fixture(autouse=True)
 def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the machine's user has set has no say in a test."""
