@@ -18,7 +18,12 @@ from workbench.retrieval.notes.legacy import Exit, OldNotes, Window
 
 def vector_leg_without_the_filter(patch: MonkeyPatch) -> None:
     real = duckdb.Layout.cosines
-    patch.setattr(duckdb.Layout, "cosines", lambda self, dim, where: real(self, dim, ""))
+
+    def cosines(self: Any, dim: int, where: str) -> str:
+        # "true" reads the admitted rows of a CTE; a filter of its own keeps its parameters.
+        return real(self, dim, "" if where in ("", "true") else f"(({where}) OR true)")
+
+    patch.setattr(duckdb.Layout, "cosines", cosines)
 
 
 def loop_stops_after_round_one(patch: MonkeyPatch) -> None:
