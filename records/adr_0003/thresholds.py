@@ -189,7 +189,11 @@ def tuning(run: Run) -> Measured:
     own = generated_replay(run)
     return Measured(
         {
-            "served_wrong_at_the_defaults": defaults["generated"]["served wrong"],
+            "served_wrong_at_the_defaults": sum(
+                calls
+                for (tier, outcome), calls in defaults["generated"]["by_tier"].items()
+                if outcome == "served wrong" and tier in LIKENESS_NAMES
+            ),
             "at_the_defaults": {name: _told(d) for name, d in defaults.items()},
             "clean_threshold": {
                 name: _clean(at.cut("dice_multiset")) for name, at in replays.items()
@@ -206,7 +210,8 @@ def tuning(run: Run) -> Measured:
         ),
         "Right: the same template instance, or the same recorded answer after scrubbing; a model's other answer to the same "
         "request is counted apart. A clean threshold of Dice served nothing wrong; its bound is one-sided, 95 %, exact; the "
-        "gates are order and marks" + "".join(f"; {reason}" for reason in absent),
+        "gates are order and marks; what the thresholds serve wrong is counted without the tiers before them"
+        + "".join(f"; {reason}" for reason in absent),
         data={
             "cuts": cuts,
             "parameters": by_parameters(run),
